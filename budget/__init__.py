@@ -1,0 +1,1 @@
+"""Where the time of a turn went, and what to do about it."""

@@ -1,0 +1,100 @@
+"""What a backend is to the rest: something that warms up, holds conversations, and streams replies."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from turngap.budget.clock import Ns
+from turngap.budget.marks import Span
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One contribution to the dialogue, as the model is to see it."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Where a reply stops by itself."""
+
+    max_tokens: int = 60
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """A piece of answer text, never empty, and when it was there."""
+
+    text: str
+    at: Ns
+
+
+@dataclass(slots=True, kw_only=True)
+class Usage:
+    """What a reply cost; a number that is unknown is None, never 0."""
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    """Of the prompt, those that needed no prefill."""
+    prefilled_tokens: int | None = None
+    """Of the prompt, those that were computed for this reply."""
+    completion_tokens: int | None = None
+    finish: str | None = None
+    """``stop``, ``length``, or None while the reply is still running or was cut off."""
+    spans: list[Span] = field(default_factory=list)
+    """Stretches in which the backend was at work for this reply: queue, prefill, decode."""
+
+
+class ReplyStream(Protocol):
+    """One reply, while it is made. Close it (``aclosing``) to stop the work; closing twice is harmless."""
+
+    usage: Usage
+
+    def __aiter__(self) -> AsyncIterator[Delta]: ...
+
+    async def __anext__(self) -> Delta: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Conversation(Protocol):
+    """The backend's side of one dialogue: what it keeps warm between the turns of one conversation.
+
+    At most one reply of a conversation is worked on at a time; a caller must close one before it starts the next.
+    """
+
+    def reply(self, messages: Sequence[Message], *, limits: Limits) -> ReplyStream:
+        """Stream the reply to ``messages`` (system first, user last). Errors are StageErrors, on iteration."""
+        ...
+
+    async def prepare(self, messages: Sequence[Message]) -> None:
+        """Get ready for a reply whose prompt will begin with ``messages``; harmless if it will not."""
+        ...
+
+    async def aclose(self) -> None:
+        """Forget what was kept for this conversation."""
+        ...
+
+
+class Backend(Protocol):
+    """A source of replies. ``describe()`` goes into the record of a run: model, versions, device."""
+
+    async def warm(self) -> None:
+        """Load and exercise what the first reply would otherwise wait for. Errors are ModelErrors or StageErrors."""
+        ...
+
+    def converse(self) -> Conversation: ...
+
+    def describe(self) -> dict[str, str]: ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,42 @@
+"""What a recogniser is to the rest: one pass over the audio of a turn, steered by the words already agreed on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turngap.budget.marks import Span
+
+ASR_RATE_HZ = 16_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What one pass over the audio heard.
+
+    ``words`` is all of the text from the start of the audio, the given prefix included, split at spaces, with the
+    recogniser's own case and punctuation. Empty means that there was nothing to hear: silence, noise, or a loop
+    that was cut off.
+    """
+
+    words: tuple[str, ...]
+    spans: tuple[Span, ...] = ()
+
+
+class Recognizer(Protocol):
+    """Turns audio into words. One recogniser serves all conversations and queues their passes."""
+
+    async def warm(self) -> None: ...
+
+    async def decode(self, audio: NDArray[np.float32], *, prefix: Sequence[str] = (), prompt: str = "") -> Pass:
+        """Hear ``audio`` (mono, 16 kHz, -1 to 1), continuing from ``prefix``, the words already agreed on.
+
+        ``prompt`` is what was said before this audio began. Raises StageError.
+        """
+        ...
+
+    def describe(self) -> dict[str, str]: ...
+
+    async def aclose(self) -> None: ...
