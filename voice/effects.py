@@ -1,0 +1,78 @@
+"""What the turn machine asks for. The session performs it; asking costs nothing and promises nothing."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from turngap.budget.clock import Ns
+from turngap.budget.ledger import Outcome
+from turngap.voice.events import DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class BeginTurn:
+    """The user has the floor since ``onset``: keep the audio from there on."""
+
+    turn: int
+    onset: Ns
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribe:
+    """Find out what was said up to this pause."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Make a reply to ``text``, and hold it back."""
+
+    id: DraftId
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The user's turn is over."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The draft may be heard, as soon as it is there."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """Throw the draft away; nothing of it was heard."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Hush:
+    """Stop what is being heard, now."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Say that the reply went wrong; ``reason`` is for the record and for the client."""
+
+    id: DraftId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndTurn:
+    """Close the books on this turn."""
+
+    id: DraftId
+    outcome: Outcome
+
+
+Effect: TypeAlias = BeginTurn | Transcribe | Draft | Endpoint | Commit | Discard | Hush | Excuse | EndTurn

@@ -1,0 +1,127 @@
+"""The plain policy: voice by hysteresis, the end of a turn after a fixed hangover.
+
+::
+
+    silent --(ONSET_FRAMES frames >= enter)--> voiced --(PAUSE_FRAMES frames < leave)--> paused
+    paused --(one frame >= enter, before the endpoint)--> voiced
+    paused --(the endpoint passes)--> silent
+
+The detector needs some frames to notice that a voice is gone, and counts reverberation as voice. Where the voice
+really ended is therefore found backwards, by level (see :mod:`turngap.voice.audio.level`), and the hangover counts
+from there.
+"""
+
+from collections import Counter, deque
+from enum import Enum, auto
+from typing import Final
+
+from turngap.voice.audio.level import LEVEL_BLOCK_MS, last_voiced_block, voiced_threshold_db
+from turngap.voice.endpointing.protocol import FRAME_SAMPLES, VAD_RATE_HZ, Floor, Frame, Onset, Pause
+
+BLOCK: Final = VAD_RATE_HZ * LEVEL_BLOCK_MS // 1000
+SEARCH_BLOCKS: Final = 40
+"""0.4 s before the detector's end: how far back the last voiced block is looked for."""
+
+ONSET_FRAMES: Final = 3
+"""A tap, a click or a plosive from the next room does not last for 96 ms."""
+
+
+class _State(Enum):
+    SILENT = auto()
+    VOICED = auto()
+    PAUSED = auto()
+
+
+class Levels:
+    """What is loud and what is quiet in this stream: a histogram of 10 ms levels that forgets slowly."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._total = 0
+        self._loud: Counter[int] = Counter()
+
+    def add(self, level_db: float, *, voiced: bool) -> None:
+        self._counts[round(level_db)] += 1
+        self._total += 1
+        if voiced:
+            self._loud[round(level_db)] += 1
+        if self._total > 6000:  # one minute: halve, so that a room that changes is learned again
+            self._counts = Counter({level: count // 2 for level, count in self._counts.items() if count > 1})
+            self._total = sum(self._counts.values())
+
+    def forget_voice(self) -> None:
+        self._loud.clear()
+
+    def threshold_db(self) -> float:
+        """The level above which a block counts as voiced."""
+        return voiced_threshold_db(_quantile(self._counts, 0.10), _quantile(self._loud or self._counts, 0.95))
+
+
+def _quantile(counts: Counter[int], share: float) -> float:
+    rank = share * sum(counts.values())
+    for level in sorted(counts):
+        rank -= counts[level]
+        if rank <= 0:
+            return float(level)
+    return float(max(counts))
+
+
+class Hangover:
+    """The turn is over when the voice has been gone for ``hangover_ms``."""
+
+    def __init__(
+        self, *, hangover_ms: float = 200, enter: float = 0.5, leave: float = 0.35, pause_frames: int = 1
+    ) -> None:
+        self._hangover = round(hangover_ms * VAD_RATE_HZ / 1000)
+        self._enter = enter
+        self._leave = leave
+        self._pause_frames = pause_frames
+        self._state = _State.SILENT
+        self._run = 0
+        self._endpoint = 0
+        self._recent: deque[tuple[int, float]] = deque(maxlen=SEARCH_BLOCKS * 2)
+        self._levels = Levels()
+
+    def feed(self, frame: Frame) -> list[Floor]:
+        """Onsets and pauses that this frame settles; frames must come in order, without holes."""
+        self._note_levels(frame)
+        if self._state is _State.PAUSED and frame.end - FRAME_SAMPLES >= self._endpoint:
+            self._state, self._run = _State.SILENT, 0
+        match self._state:
+            case _State.VOICED:
+                return self._while_voiced(frame)
+            case _State.PAUSED:
+                return self._await_voice(frame, frames=1)
+            case _State.SILENT:
+                return self._await_voice(frame, frames=ONSET_FRAMES)
+
+    def _await_voice(self, frame: Frame, *, frames: int) -> list[Floor]:
+        self._run = self._run + 1 if frame.probability >= self._enter else 0
+        if self._run < frames:
+            return []
+        if self._state is _State.SILENT:
+            self._levels.forget_voice()
+        start = frame.end - self._run * FRAME_SAMPLES
+        self._state, self._run = _State.VOICED, 0
+        return [Onset(start=max(0, start))]
+
+    def _while_voiced(self, frame: Frame) -> list[Floor]:
+        self._run = self._run + 1 if frame.probability < self._leave else 0
+        if self._run < self._pause_frames:
+            return []
+        self._state, self._run = _State.PAUSED, 0
+        speech_end = self._speech_end(frame)
+        self._endpoint = max(frame.end, speech_end + self._hangover)
+        return [Pause(speech_end=speech_end, endpoint=self._endpoint)]
+
+    def _speech_end(self, frame: Frame) -> int:
+        ends = [end for end, _ in self._recent]
+        levels = [level for _, level in self._recent]
+        found = last_voiced_block(levels, self._levels.threshold_db())
+        return ends[found] if found is not None else frame.end - self._pause_frames * FRAME_SAMPLES
+
+    def _note_levels(self, frame: Frame) -> None:
+        first = (frame.end - FRAME_SAMPLES) // BLOCK
+        for index, level in enumerate(frame.levels_db, start=1):
+            self._recent.append(((first + index) * BLOCK, level))
+            self._levels.add(level, voiced=frame.probability >= self._enter)

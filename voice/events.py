@@ -1,0 +1,71 @@
+"""Facts that the turn machine is told. Each carries its own time, in nanoseconds of the one monotonic clock."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from turngap.budget.clock import Ns
+
+
+class DraftId(NamedTuple):
+    """Names one attempt at one reply. Everything made for it carries this."""
+
+    turn: int
+    revision: int
+    """Which wording of the user's words is answered: each pause makes a new one."""
+    attempt: int = 1
+    """The second attempt is the excuse for the first."""
+
+    def __str__(self) -> str:
+        return f"{self.turn}.{self.revision}" + (f".{self.attempt}" if self.attempt != 1 else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechStarted:
+    """A voice is there; ``at`` is when it began, a few frames ago."""
+
+    at: Ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechPaused:
+    """The voice is gone. If it stays away until ``endpoint_due``, the turn is over."""
+
+    at: Ns
+    endpoint_due: Ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """The text of the turn up to a pause; empty if there were no words in it."""
+
+    at: Ns
+    id: DraftId
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioStarted:
+    """The first audible sample of a reply has left: from now on it has been heard."""
+
+    at: Ns
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioEnded:
+    """The last sample of a reply has been played."""
+
+    at: Ns
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyFailed:
+    """A stage failed, or stalled, while it worked for this id."""
+
+    at: Ns
+    id: DraftId
+    reason: str
+
+
+Event: TypeAlias = SpeechStarted | SpeechPaused | Heard | AudioStarted | AudioEnded | ReplyFailed

@@ -1,0 +1,283 @@
+"""Who has the floor, and what follows from it. Pure: facts with times in, effects out.
+
+Theory of operation
+===================
+
+A conversation is a sequence of turns; a turn is what the user says and our answer to it. The machine knows who
+holds the floor::
+
+    IDLE ----------- the user begins ----------> USER
+    USER ----------- the voice pauses ---------> PAUSED      a transcript is asked for, then a reply drafted
+    PAUSED --------- the user goes on ---------> USER        the draft is thrown away unheard
+    PAUSED --------- the endpoint passes ------> ANSWERING   the draft may be heard as soon as it is there
+    ANSWERING ------ the user goes on ---------> USER        the same turn, reopened: nothing was heard yet
+    ANSWERING ------ first audible sample -----> AGENT       the point of no return
+    AGENT ---------- the reply has ended ------> IDLE
+    AGENT ---------- the user speaks ----------> CONTESTED
+    CONTESTED ------ he stops at once ---------> AGENT       a cough, a "mhm": we keep the floor
+    CONTESTED ------ he keeps speaking --------> USER        a barge-in: we hush, and a new turn begins
+
+Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
+reply; the second attempt is the excuse for the first. Whatever comes back carries the id of what it was made for,
+and what is not live any more is dropped at the door: late results need no flags.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum, auto
+from typing import Final, TypeAlias
+
+from turngap.budget.clock import MS, Ns
+from turngap.budget.errors import UnexpectedEvent
+from turngap.budget.ledger import Outcome
+from turngap.voice.effects import (
+    BeginTurn,
+    Commit,
+    Discard,
+    Draft,
+    Effect,
+    Endpoint,
+    EndTurn,
+    Excuse,
+    Hush,
+    Transcribe,
+)
+from turngap.voice.events import (
+    AudioEnded,
+    AudioStarted,
+    DraftId,
+    Event,
+    Heard,
+    ReplyFailed,
+    SpeechPaused,
+    SpeechStarted,
+)
+
+
+class State(Enum):
+    IDLE = auto()
+    USER = auto()
+    PAUSED = auto()
+    ANSWERING = auto()
+    AGENT = auto()
+    CONTESTED = auto()
+
+
+class TurnMachine:
+    """Decides for one conversation. Feed it events in the order in which they happened.
+
+    ``barge_in`` is how long the user must speak over us to take the floor; ``deadline`` how long after the endpoint
+    a reply may stay away before we excuse ourselves.
+    """
+
+    def __init__(self, *, barge_in: Ns = 300 * MS, deadline: Ns = 5000 * MS) -> None:
+        self.state = State.IDLE
+        self._barge_in = barge_in
+        self._deadline = deadline
+        self._live = DraftId(0, 0, 0)
+        self._onset: Ns = 0
+        self._endpoint_due: Ns | None = None
+        self._reply_due: Ns | None = None
+        self._contest_due: Ns | None = None
+        self._heard: str | None = None
+        self._failure: str | None = None
+
+    @property
+    def live(self) -> DraftId:
+        """What a reply must be made for, to be heard."""
+        return self._live
+
+    def feed(self, event: Event) -> list[Effect]:
+        """What follows from ``event``. One that is not about the live draft changes nothing."""
+        if isinstance(event, Heard | AudioStarted | AudioEnded | ReplyFailed) and event.id != self._live:
+            return []
+        try:
+            transition = TRANSITIONS[self.state][type(event)]
+        except KeyError:
+            raise UnexpectedEvent(f"{type(event).__name__} while {self.state.name}") from None
+        return list(transition(self, event))
+
+    def timer(self) -> Ns | None:
+        """When :meth:`tick` is due next; None if only an event can change anything."""
+        dues = [due for due in (self._endpoint_due, self._reply_due, self._contest_due) if due is not None]
+        return min(dues, default=None)
+
+    def tick(self, now: Ns) -> list[Effect]:
+        """Let time pass. Early calls do nothing, so a stale timer is harmless."""
+        return list(self._tick(now))
+
+    def _tick(self, now: Ns) -> Iterator[Effect]:
+        if self._endpoint_due is not None and now >= self._endpoint_due:
+            yield from self._endpoint(now)
+        if self._reply_due is not None and now >= self._reply_due:
+            yield from self._excuse("no reply within the deadline")
+        if self._contest_due is not None and now >= self._contest_due:
+            yield from self._lose_floor()
+
+    # The user's part.
+
+    def _begin(self, event: SpeechStarted) -> Iterator[Effect]:
+        self._onset = event.at
+        yield from self._new_turn()
+
+    def _new_turn(self) -> Iterator[Effect]:
+        self._live = DraftId(self._live.turn + 1, 0, 1)
+        self._heard = None
+        self.state = State.USER
+        yield BeginTurn(self._live.turn, self._onset)
+
+    def _pause(self, event: SpeechPaused) -> Iterator[Effect]:
+        self._live = DraftId(self._live.turn, self._live.revision + 1, 1)
+        self._heard = self._failure = None
+        self._endpoint_due = event.endpoint_due
+        self.state = State.PAUSED
+        yield Transcribe(self._live)
+
+    def _resume(self, event: SpeechStarted) -> Iterator[Effect]:
+        self._endpoint_due = self._reply_due = None
+        self.state = State.USER
+        if self._heard or self._live.attempt > 1:
+            yield Discard(self._live)
+
+    def _draft(self, event: Heard) -> Iterator[Effect]:
+        self._heard = event.text
+        if event.text:
+            yield Draft(self._live, event.text)
+
+    def _draft_and_commit(self, event: Heard) -> Iterator[Effect]:
+        yield from self._draft(event)
+        yield from self._commit()
+
+    def _endpoint(self, now: Ns) -> Iterator[Effect]:
+        self._endpoint_due = None
+        self._reply_due = now + self._deadline
+        self.state = State.ANSWERING
+        yield Endpoint(self._live)
+        if self._failure is not None:
+            yield from self._excuse(self._failure)
+        elif self._heard is not None:
+            yield from self._commit()
+
+    def _commit(self) -> Iterator[Effect]:
+        if self._heard:
+            yield Commit(self._live)
+        else:
+            yield from self._end_turn(Outcome.NO_WORDS)
+
+    # Our part.
+
+    def _take_floor(self, event: AudioStarted) -> Iterator[Effect]:
+        self._reply_due = None
+        self.state = State.AGENT
+        yield from ()
+
+    def _yield_floor(self, event: AudioEnded) -> Iterator[Effect]:
+        yield from self._end_turn(self._spoken())
+
+    def _contest(self, event: SpeechStarted) -> Iterator[Effect]:
+        self._onset = event.at
+        self._contest_due = event.at + self._barge_in
+        self.state = State.CONTESTED
+        yield from ()
+
+    def _keep_floor(self, event: SpeechPaused) -> Iterator[Effect]:
+        self._contest_due = None
+        self.state = State.AGENT
+        yield from ()
+
+    def _lose_floor(self) -> Iterator[Effect]:
+        yield Hush(self._live)
+        yield from self._end_turn(Outcome.INTERRUPTED)
+        yield from self._new_turn()
+
+    def _hand_over(self, event: AudioEnded) -> Iterator[Effect]:
+        yield from self._end_turn(self._spoken())
+        yield from self._new_turn()
+
+    def _spoken(self) -> Outcome:
+        return Outcome.ANSWERED if self._live.attempt == 1 else Outcome.FAILED
+
+    # Failures.
+
+    def _remember_failure(self, event: ReplyFailed) -> Iterator[Effect]:
+        self._failure = event.reason  # the user may still go on, and then nobody needs to hear of it
+        yield from ()
+
+    def _fail(self, event: ReplyFailed) -> Iterator[Effect]:
+        yield from self._excuse(event.reason)
+
+    def _excuse(self, reason: str) -> Iterator[Effect]:
+        self._failure = None
+        if self._live.attempt > 1:
+            yield from self._end_turn(Outcome.FAILED)
+            return
+        yield Discard(self._live)
+        self._live = self._live._replace(attempt=2)
+        self._reply_due = None if self._reply_due is None else self._reply_due + self._deadline
+        yield Excuse(self._live, reason)
+
+    def _break_off(self, event: ReplyFailed) -> Iterator[Effect]:
+        yield Hush(self._live)
+        yield from self._end_turn(Outcome.FAILED)
+
+    def _break_off_and_hear(self, event: ReplyFailed) -> Iterator[Effect]:
+        yield from self._break_off(event)
+        yield from self._new_turn()
+
+    def _end_turn(self, outcome: Outcome) -> Iterator[Effect]:
+        ended = self._live
+        self._endpoint_due = self._reply_due = self._contest_due = None
+        self._live = self._live._replace(attempt=0)  # nothing is live: no attempt has this number
+        self.state = State.IDLE
+        yield EndTurn(ended, outcome)
+
+    def _ignore(self, event: Event) -> Iterator[Effect]:
+        yield from ()
+
+
+_Transition: TypeAlias = Callable[..., Iterable[Effect]]
+_M = TurnMachine
+
+TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
+    State.IDLE: {
+        SpeechStarted: _M._begin,
+        SpeechPaused: _M._ignore,  # the end of what we decided not to hear
+    },
+    State.USER: {
+        SpeechStarted: _M._ignore,  # the onset that took the floor from us, reported again
+        SpeechPaused: _M._pause,
+        Heard: _M._ignore,  # the wording of a pause that was none
+        ReplyFailed: _M._ignore,
+        AudioStarted: _M._ignore,  # discarded in the same breath; the session clears what slipped out
+        AudioEnded: _M._ignore,
+    },
+    State.PAUSED: {
+        SpeechStarted: _M._resume,
+        SpeechPaused: _M._ignore,
+        Heard: _M._draft,
+        ReplyFailed: _M._remember_failure,
+    },
+    State.ANSWERING: {
+        SpeechStarted: _M._resume,  # nothing was heard: the turn is reopened
+        SpeechPaused: _M._ignore,
+        Heard: _M._draft_and_commit,
+        ReplyFailed: _M._fail,
+        AudioStarted: _M._take_floor,
+        AudioEnded: _M._yield_floor,  # a reply without an audible sample
+    },
+    State.AGENT: {
+        SpeechStarted: _M._contest,
+        SpeechPaused: _M._ignore,
+        Heard: _M._ignore,
+        ReplyFailed: _M._break_off,
+        AudioStarted: _M._ignore,
+        AudioEnded: _M._yield_floor,
+    },
+    State.CONTESTED: {
+        SpeechStarted: _M._ignore,
+        SpeechPaused: _M._keep_floor,
+        Heard: _M._ignore,
+        ReplyFailed: _M._break_off_and_hear,
+        AudioStarted: _M._ignore,
+        AudioEnded: _M._hand_over,
+    },
+}
