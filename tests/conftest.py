@@ -1,0 +1,48 @@
+"""What all tests share: how hard properties try, and when a test is left out.
+
+Hypothesis tries 200 examples, and 1,000 in CI. A property of the turn machine should ask for twice what the
+profile says (``@settings(max_examples=2 * settings.default.max_examples)``): at 100 a real bug went unfound
+six times of six, at 2,000 it was found six times of six.
+
+``soak`` tests run only where ``-m`` asks for them. ``model`` tests are skipped, saying so, where the models that
+they name (``@pytest.mark.model("whisper-base")``; all default ones where they name none) have not been pulled.
+"""
+
+import os
+from importlib import import_module
+
+import pytest
+from hypothesis import settings
+
+from turngap.budget.errors import TurngapError
+
+DEFAULT_MODELS = ("whisper-base", "smollm2-135m-instruct", "piper-joe", "smart-turn", "silero-vad")
+
+# No deadline: these machines are shared and slow at times, and a slow example is no wrong one.
+settings.register_profile("dev", max_examples=200, deadline=None)
+settings.register_profile("ci", max_examples=1000, deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def lacking(model: str) -> str | None:
+    """Why ``model`` cannot be used here, or None."""
+    try:
+        import_module("turngap.voice.models.store").find(model)
+    except TurngapError as error:
+        return str(error)
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "soak" not in config.option.markexpr:
+        soaks = [item for item in items if item.get_closest_marker("soak")]
+        config.hook.pytest_deselected(items=soaks)
+        items[:] = [item for item in items if item not in soaks]
+    reasons: dict[str, str | None] = {}
+    for item in items:
+        for marker in item.iter_markers("model"):
+            for model in marker.args or DEFAULT_MODELS:
+                if model not in reasons:
+                    reasons[model] = lacking(model)
+                if reason := reasons[model]:
+                    item.add_marker(pytest.mark.skip(reason=reason))

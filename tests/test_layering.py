@@ -1,0 +1,206 @@
+"""The rules that keep deciding apart from doing, read off the source without running it.
+
+Imports point one way. One module reads time. Only shells start tasks. Only adapters own threads and processes.
+The pure modules (pure_modules.txt, beside this file) do none of it, and no I/O.
+"""
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MAY_IMPORT = {"budget": {"budget"}, "llm": {"llm", "budget"}, "voice": {"voice", "llm", "budget"}}
+
+CLOCK = ("budget/clock.py",)
+SHELLS = ("voice/session.py", "voice/server.py", "voice/client/*.py")
+ADAPTERS = (
+    "llm/backends/*.py",
+    "voice/asr/whisper.py",
+    "voice/endpointing/silero.py",
+    "voice/endpointing/smart_turn.py",
+    "voice/models/*.py",
+    "voice/tts/piper.py",
+    "voice/client/line.py",
+)
+
+PURE = tuple(
+    line.split()[0]
+    for line in Path(__file__).with_name("pure_modules.txt").read_text("utf-8").splitlines()
+    if line.strip() and not line.startswith("#")
+)
+
+TIME_MODULES = {"time", "timeit"}
+TIME_CALLS = {"now", "utcnow", "today"}
+TASK_CALLS = {"create_task", "ensure_future", "TaskGroup", "gather", "as_completed", "run_coroutine_threadsafe"}
+THREAD_MODULES = {"threading", "_thread", "concurrent", "multiprocessing", "subprocess"}
+THREAD_CALLS = {"to_thread", "run_in_executor", "create_subprocess_exec", "create_subprocess_shell", "fork", "system"}
+
+IMPURE_MODULES = {"asyncio", "io", "logging", "os", "pathlib", "random", "secrets", "socket", "ssl", "uuid"}
+IMPURE_NAMES = {f"turngap.budget.clock.{name}" for name in ("monotonic", "process_cpu", "calendar")}
+IMPURE_CALLS = {"open", "print", "input"}
+
+
+class Use(NamedTuple):
+    """A name that a file uses, and the line where."""
+
+    name: str
+    line: int
+
+
+def imported(tree: ast.AST, package: str) -> Iterator[Use]:
+    """Every module that is imported, by its absolute name; what is imported *from* it counts as its part."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (Use(alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*parts, *([node.module] if node.module else [])])
+            yield from (Use(f"{module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def called(tree: ast.AST) -> Iterator[Use]:
+    """The last name of everything that is called: ``now`` for ``datetime.now(UTC)``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            match node.func:
+                case ast.Attribute(attr=name) | ast.Name(id=name):
+                    yield Use(name, node.lineno)
+
+
+def loop_times(tree: ast.AST) -> Iterator[Use]:
+    """Calls of ``.time()``: the event loop has a clock of its own, with an epoch that is not ours."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "time":
+            yield Use("time", node.lineno)
+
+
+def crossed(tree: ast.AST, path: str) -> Iterator[Use]:
+    """Imports from a package that this file must not know."""
+    package = "turngap." + ".".join(Path(path).parent.parts)
+    own = Path(path).parts[0]
+    for use in imported(tree, package):
+        first, _, rest = use.name.partition(".")
+        if first == "turngap" and rest.split(".")[0] not in MAY_IMPORT[own]:
+            yield use
+        elif first in MAY_IMPORT:
+            yield use  # `import voice` would find somebody else's
+
+
+def time_read(tree: ast.AST, path: str) -> Iterator[Use]:
+    """Every way to learn the present instant other than to be told."""
+    if not allowed(path, CLOCK):
+        yield from (use for use in imported(tree, "turngap") if use.name.split(".")[0] in TIME_MODULES)
+        yield from (use for use in called(tree) if use.name in TIME_CALLS and not is_ours(tree, use))
+        yield from loop_times(tree)
+
+
+def tasks_started(tree: ast.AST, path: str) -> Iterator[Use]:
+    """Every way to set something going on the event loop that nobody awaits on the spot."""
+    if not allowed(path, SHELLS):
+        yield from (use for use in called(tree) if use.name in TASK_CALLS)
+
+
+def threads_owned(tree: ast.AST, path: str) -> Iterator[Use]:
+    """Every way to have a thread or a process."""
+    if not allowed(path, ADAPTERS):
+        yield from (use for use in imported(tree, "turngap") if use.name.split(".")[0] in THREAD_MODULES)
+        yield from (use for use in called(tree) if use.name in THREAD_CALLS)
+
+
+def impurities(tree: ast.AST, path: str) -> Iterator[Use]:
+    """Whatever makes the answer of a pure module depend on more than what it was given."""
+    if allowed(path, PURE):
+        for use in imported(tree, "turngap." + ".".join(Path(path).parent.parts)):
+            if use.name.split(".")[0] in IMPURE_MODULES or use.name in IMPURE_NAMES:
+                yield use
+        yield from (use for use in called(tree) if use.name in IMPURE_CALLS)
+        yield from (Use("async def", node.lineno) for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef))
+
+
+def is_ours(tree: ast.AST, use: Use) -> bool:
+    """Whether ``now()`` is a clock that the file was given: a bare name, or an attribute of ``self``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.lineno == use.line:
+            match node.func:
+                case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name) if name == use.name:
+                    return True
+    return False
+
+
+def allowed(path: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch(path, pattern) for pattern in patterns)
+
+
+RULES = {
+    "imports point from voice to llm to budget": crossed,
+    "only the clock module reads time": time_read,
+    "only the shells start tasks": tasks_started,
+    "only adapters own threads or processes": threads_owned,
+    "pure modules decide, and do nothing": impurities,
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_source_keeps_the_rule(rule: str) -> None:
+    broken = []
+    for package in MAY_IMPORT:
+        for file in sorted((ROOT / package).rglob("*.py")):
+            path = file.relative_to(ROOT).as_posix()
+            broken += [
+                f"{path}:{use.line}: {use.name}" for use in RULES[rule](ast.parse(file.read_text("utf-8")), path)
+            ]
+    assert not broken, f"{rule}:\n" + "\n".join(broken)
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "source"),
+    [
+        (crossed, "budget/marks.py", "from turngap.voice import turn"),
+        (crossed, "budget/marks.py", "import turngap.llm.spec"),
+        (crossed, "llm/spec.py", "from turngap import voice"),
+        (crossed, "budget/report/table.py", "from ...voice.turn import TurnMachine"),
+        (crossed, "voice/turn.py", "import voice.audio"),
+        (time_read, "voice/turn.py", "import time"),
+        (time_read, "voice/turn.py", "from time import monotonic_ns"),
+        (time_read, "voice/turn.py", "def f():\n    import time as t"),
+        (time_read, "voice/turn.py", "datetime.now(UTC)"),
+        (time_read, "voice/session.py", "asyncio.get_running_loop().time()"),
+        (tasks_started, "voice/turn.py", "asyncio.create_task(f())"),
+        (tasks_started, "voice/asr/whisper.py", "async with TaskGroup() as group: pass"),
+        (threads_owned, "voice/turn.py", "import threading"),
+        (threads_owned, "voice/session.py", "from concurrent.futures import ThreadPoolExecutor"),
+        (threads_owned, "voice/session.py", "await asyncio.to_thread(f)"),
+        (impurities, "voice/turn.py", "import asyncio"),
+        (impurities, "voice/turn.py", "from turngap.budget.clock import MS, monotonic"),
+        (impurities, "voice/turn.py", "open('trace')"),
+        (impurities, "voice/turn.py", "async def feed(): ..."),
+    ],
+)
+def test_a_breach_is_found(rule: object, path: str, source: str) -> None:
+    assert callable(rule)
+    if source.startswith(("async with", "await")):
+        source = f"async def f():\n    {source}"
+    assert list(rule(ast.parse(source), path))
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "source"),
+    [
+        (crossed, "voice/turn.py", "from turngap.budget.clock import Ns"),
+        (crossed, "voice/asr/whisper.py", "from .protocol import Pass"),
+        (time_read, "budget/clock.py", "import time\ntime.monotonic_ns()"),
+        (time_read, "voice/session.py", "self.now()\nnow()"),
+        (time_read, "voice/session.py", "from datetime import datetime"),
+        (tasks_started, "voice/session.py", "asyncio.create_task(f())"),
+        (threads_owned, "voice/asr/whisper.py", "from concurrent.futures import ThreadPoolExecutor"),
+        (impurities, "voice/turn.py", "from turngap.budget.clock import MS, Ns"),
+        (impurities, "voice/session.py", "import asyncio"),
+    ],
+)
+def test_what_is_allowed_is_left_alone(rule: object, path: str, source: str) -> None:
+    assert callable(rule)
+    assert not list(rule(ast.parse(source), path))
