@@ -1,12 +1,14 @@
 """What can be told without running the product: lint, types, layering, and what the wheel holds.
 
-    python3 scripts/check.py
+    python3 scripts/check.py                everything
+    python3 scripts/check.py lint types     these only
 
 Silent about what is well; a step that fails shows the tool's own words. The environment is made first if needed.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -112,12 +114,26 @@ def check(steps: Mapping[str, Callable[[], Outcome]] = STEPS) -> list[str]:
     return failed
 
 
-def main() -> int:
-    failed = check()
+def arguments() -> argparse.Namespace:
+    summary, _, rest = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        prog="check.py", description=summary, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"one of {', '.join(STEPS)}")
+    options = parser.parse_args()
+    for step in options.steps:
+        if step not in STEPS:
+            parser.error(f"there is no step {step}")
+    return options
+
+
+def main(names: Sequence[str]) -> int:
+    failed = check({name: step for name, step in STEPS.items() if not names or name in names})
     print(f"check: {', '.join(failed)} failed" if failed else "check: everything is well")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
+    chosen = arguments()
     environment.enter()
-    sys.exit(main())
+    sys.exit(main(chosen.steps))

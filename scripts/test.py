@@ -12,7 +12,6 @@ next one from running; the last line tells what failed.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
@@ -93,8 +92,7 @@ def failures(options: argparse.Namespace) -> list[str]:
     return failed
 
 
-def main() -> int:
-    options = arguments()
+def main(options: argparse.Namespace) -> int:
     began = time.monotonic()
     failed = failures(options)
     took = environment.clock(time.monotonic() - began)
@@ -103,9 +101,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    chosen = arguments()
     environment.enter()
-    os.chdir(ROOT)
     try:
-        sys.exit(main())
+        sys.exit(main(chosen))
     except KeyboardInterrupt:
         sys.exit("\ntest: interrupted")

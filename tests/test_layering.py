@@ -25,6 +25,7 @@ ADAPTERS = (
     "voice/models/*.py",
     "voice/tts/piper.py",
     "voice/client/line.py",
+    "voice/client/own_server.py",
 )
 
 PURE = tuple(

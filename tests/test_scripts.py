@@ -197,9 +197,9 @@ def test_the_lock_leaves_nothing_behind(venv: Path) -> None:
     assert list(venv.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("file", sorted(SCRIPTS.glob("*.py")), ids=lambda file: file.name)
-def test_a_script_can_be_read_by_an_old_python_to_be_told_so(file: Path) -> None:
-    source = file.read_text("utf-8")
+@pytest.mark.parametrize("name", ["environment", "demo", "test", "check"])
+def test_a_script_can_be_read_by_an_old_python_to_be_told_so(name: str) -> None:
+    source = (SCRIPTS / f"{name}.py").read_text("utf-8")
     ast.parse(source, feature_version=(3, 8))
     assert "from __future__ import annotations" in source
 
