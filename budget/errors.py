@@ -21,11 +21,11 @@ class TurngapError(Exception):
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
+        self.message = message
         self.remedy = remedy
 
     def __str__(self) -> str:
-        message = super().__str__()
-        return f"{message}. {self.remedy}" if self.remedy else message
+        return f"{self.message}. {self.remedy}" if self.remedy else self.message
 
 
 class ConfigurationError(TurngapError):

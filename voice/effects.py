@@ -46,6 +46,13 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeFloor:
+    """The reply is being heard: what was said, and that it was answered, are facts now."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
 class Discard:
     """Throw the draft away; nothing of it was heard."""
 
@@ -75,4 +82,4 @@ class EndTurn:
     outcome: Outcome
 
 
-Effect: TypeAlias = BeginTurn | Transcribe | Draft | Endpoint | Commit | Discard | Hush | Excuse | EndTurn
+Effect: TypeAlias = BeginTurn | Transcribe | Draft | Endpoint | Commit | TakeFloor | Discard | Hush | Excuse | EndTurn

@@ -39,6 +39,7 @@ from turngap.voice.effects import (
     EndTurn,
     Excuse,
     Hush,
+    TakeFloor,
     Transcribe,
 )
 from turngap.voice.events import (
@@ -66,19 +67,22 @@ class TurnMachine:
     """Decides for one conversation. Feed it events in the order in which they happened.
 
     ``barge_in`` is how long the user must speak over us to take the floor; ``deadline`` how long after the endpoint
-    a reply may stay away before we excuse ourselves.
+    a reply may stay away before we excuse ourselves. With ``draft_at_pause`` a reply is drafted as soon as a pause
+    has its words, before it is known whether the user goes on; without, at the endpoint.
     """
 
-    def __init__(self, *, barge_in: Ns = 300 * MS, deadline: Ns = 5000 * MS) -> None:
+    def __init__(self, *, barge_in: Ns = 300 * MS, deadline: Ns = 5000 * MS, draft_at_pause: bool = True) -> None:
         self.state = State.IDLE
         self._barge_in = barge_in
         self._deadline = deadline
+        self._draft_at_pause = draft_at_pause
         self._live = DraftId(0, 0, 0)
         self._onset: Ns = 0
         self._endpoint_due: Ns | None = None
         self._reply_due: Ns | None = None
         self._contest_due: Ns | None = None
         self._heard: str | None = None
+        self._drafted = False
         self._failure: str | None = None
 
     @property
@@ -122,6 +126,7 @@ class TurnMachine:
     def _new_turn(self) -> Iterator[Effect]:
         self._live = DraftId(self._live.turn + 1, 0, 1)
         self._heard = None
+        self._drafted = False
         self.state = State.USER
         yield BeginTurn(self._live.turn, self._onset)
 
@@ -135,16 +140,18 @@ class TurnMachine:
     def _resume(self, event: SpeechStarted) -> Iterator[Effect]:
         self._endpoint_due = self._reply_due = None
         self.state = State.USER
-        if self._heard or self._live.attempt > 1:
+        if self._drafted:
+            self._drafted = False
             yield Discard(self._live)
 
     def _draft(self, event: Heard) -> Iterator[Effect]:
         self._heard = event.text
-        if event.text:
+        if event.text and self._draft_at_pause:
+            self._drafted = True
             yield Draft(self._live, event.text)
 
-    def _draft_and_commit(self, event: Heard) -> Iterator[Effect]:
-        yield from self._draft(event)
+    def _hear_late(self, event: Heard) -> Iterator[Effect]:
+        self._heard = event.text
         yield from self._commit()
 
     def _endpoint(self, now: Ns) -> Iterator[Effect]:
@@ -159,6 +166,9 @@ class TurnMachine:
 
     def _commit(self) -> Iterator[Effect]:
         if self._heard:
+            if not self._drafted:
+                self._drafted = True
+                yield Draft(self._live, self._heard)
             yield Commit(self._live)
         else:
             yield from self._end_turn(Outcome.NO_WORDS)
@@ -168,7 +178,7 @@ class TurnMachine:
     def _take_floor(self, event: AudioStarted) -> Iterator[Effect]:
         self._reply_due = None
         self.state = State.AGENT
-        yield from ()
+        yield TakeFloor(self._live)
 
     def _yield_floor(self, event: AudioEnded) -> Iterator[Effect]:
         yield from self._end_turn(self._spoken())
@@ -210,7 +220,9 @@ class TurnMachine:
         if self._live.attempt > 1:
             yield from self._end_turn(Outcome.FAILED)
             return
-        yield Discard(self._live)
+        if self._drafted:
+            yield Discard(self._live)
+        self._drafted = True
         self._live = self._live._replace(attempt=2)
         self._reply_due = None if self._reply_due is None else self._reply_due + self._deadline
         yield Excuse(self._live, reason)
@@ -259,7 +271,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
     State.ANSWERING: {
         SpeechStarted: _M._resume,  # nothing was heard: the turn is reopened
         SpeechPaused: _M._ignore,
-        Heard: _M._draft_and_commit,
+        Heard: _M._hear_late,
         ReplyFailed: _M._fail,
         AudioStarted: _M._take_floor,
         AudioEnded: _M._yield_floor,  # a reply without an audible sample

@@ -35,7 +35,7 @@ def first_audible(samples: NDArray[np.float32], rate_hz: int, *, start: int = 0)
     """Index of the first audible sample at or after ``start``; None if there is none."""
     block = rate_hz * AUDIBLE_BLOCK_MS // 1000
     rest = samples[start:]
-    if 0 < len(rest) % block:
+    if len(rest) % block > 0:
         rest = np.concatenate([rest, np.zeros(block - len(rest) % block, np.float32)])
     loud = np.flatnonzero(block_levels(rest, block) > AUDIBLE_DB)
     if not len(loud):

@@ -78,12 +78,14 @@ class Hangover:
         self._pause_frames = pause_frames
         self._state = _State.SILENT
         self._run = 0
+        self._heard = 0
         self._endpoint = 0
         self._recent: deque[tuple[int, float]] = deque(maxlen=SEARCH_BLOCKS * 2)
         self._levels = Levels()
 
     def feed(self, frame: Frame) -> list[Floor]:
         """Onsets and pauses that this frame settles; frames must come in order, without holes."""
+        self._heard = frame.end
         self._note_levels(frame)
         if self._state is _State.PAUSED and frame.end - FRAME_SAMPLES >= self._endpoint:
             self._state, self._run = _State.SILENT, 0
@@ -94,6 +96,13 @@ class Hangover:
                 return self._await_voice(frame, frames=1)
             case _State.SILENT:
                 return self._await_voice(frame, frames=ONSET_FRAMES)
+
+    def end(self) -> list[Floor]:
+        """No audio comes any more, for now at least: a voice that was there has paused, and its turn is over."""
+        if self._state is not _State.VOICED:
+            return []
+        self._state, self._run, self._endpoint = _State.PAUSED, 0, self._heard
+        return [Pause(speech_end=self._speech_end(self._heard), endpoint=self._heard, reason="end of audio")]
 
     def _await_voice(self, frame: Frame, *, frames: int) -> list[Floor]:
         self._run = self._run + 1 if frame.probability >= self._enter else 0
@@ -110,15 +119,15 @@ class Hangover:
         if self._run < self._pause_frames:
             return []
         self._state, self._run = _State.PAUSED, 0
-        speech_end = self._speech_end(frame)
+        speech_end = self._speech_end(frame.end - self._pause_frames * FRAME_SAMPLES)
         self._endpoint = max(frame.end, speech_end + self._hangover)
         return [Pause(speech_end=speech_end, endpoint=self._endpoint)]
 
-    def _speech_end(self, frame: Frame) -> int:
+    def _speech_end(self, otherwise: int) -> int:
         ends = [end for end, _ in self._recent]
         levels = [level for _, level in self._recent]
         found = last_voiced_block(levels, self._levels.threshold_db())
-        return ends[found] if found is not None else frame.end - self._pause_frames * FRAME_SAMPLES
+        return ends[found] if found is not None else otherwise
 
     def _note_levels(self, frame: Frame) -> None:
         first = (frame.end - FRAME_SAMPLES) // BLOCK

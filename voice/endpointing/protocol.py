@@ -57,4 +57,10 @@ class VoiceActivity(Protocol):
 class Endpointing(Protocol):
     """A policy that tells onsets and pauses from frames. Pure; one for each conversation."""
 
-    def feed(self, frame: Frame) -> list[Floor]: ...
+    def feed(self, frame: Frame) -> list[Floor]:
+        """What this frame settles. Frames come in order, without holes."""
+        ...
+
+    def end(self) -> list[Floor]:
+        """No audio comes any more, for now at least: a voice that was there has paused, and its turn is over."""
+        ...

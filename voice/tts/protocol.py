@@ -1,6 +1,6 @@
 """What a synthesizer is to the rest: text in, audio out in pieces, the first as soon as it can be heard."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,7 +29,7 @@ class Synthesizer(Protocol):
 
     async def warm(self) -> None: ...
 
-    def speak(self, text: str) -> AsyncIterator[Speech]:
+    def speak(self, text: str) -> AsyncGenerator[Speech, None]:
         """Synthesise ``text``, a clause or more. Close it (``aclosing``) to stop the work. Raises StageError."""
         ...
 

@@ -1,0 +1,110 @@
+"""The book of one turn: its ledger, what was said on both sides, and the report that clients get of it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from turngap.budget.account import Account
+from turngap.budget.allowance import Budget
+from turngap.budget.clock import Ns, milliseconds
+from turngap.budget.ledger import Outcome, TurnLedger, Wording
+from turngap.budget.marks import Mark, Span
+from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Pause
+from turngap.voice.events import DraftId
+
+
+@dataclass(slots=True)
+class TurnBook:
+    """What the session knows of one turn while it lasts."""
+
+    turn: int
+    onset: int
+    """First sample of the turn, at 16 kHz."""
+    ledger: TurnLedger = field(init=False)
+    texts: dict[int, str] = field(default_factory=dict)
+    """The user's words, by revision."""
+    speech_ends: dict[int, int] = field(default_factory=dict)
+    """The sample after the last voiced one, by revision."""
+    heard: str = ""
+    """What was heard of the reply."""
+    failure: str | None = None
+
+    def __post_init__(self) -> None:
+        self.ledger = TurnLedger(self.turn)
+
+    def paused(self, draft: DraftId, pause: Pause, *, speech_end_at: Ns, at: Ns, spans: Iterable[Span]) -> None:
+        """Write down a pause, which begins the revision of ``draft``."""
+        revision = draft.revision
+        self.speech_ends[revision] = pause.speech_end
+        speech_end_at = min(speech_end_at, at)
+        self.ledger.mark(Mark.SPEECH_END, speech_end_at, revision=revision, released_by=None)
+        self.ledger.mark(Mark.PAUSE, at, revision=revision, released_by=Mark.SPEECH_END)
+        for span in spans:
+            self.ledger.span(span, revision=revision)
+
+    def transcribed(self, draft: DraftId, text: str, *, at: Ns, spans: Iterable[Span]) -> None:
+        self.texts[draft.revision] = text
+        for span in spans:
+            self.ledger.span(span, revision=draft.revision)
+        self.ledger.mark(Mark.TRANSCRIPT, at, revision=draft.revision, released_by=Mark.PAUSE)
+
+    def sent(self, draft: DraftId, at: Ns, span: Span) -> None:
+        """Write down that the reply's first audible sample has left; it had waited for the later of its causes."""
+        if Mark.SENT in self.ledger.view(draft.revision).marks:
+            return  # the excuse, after a reply that broke off
+        marks = self.ledger.view(draft.revision).marks
+        causes = [marks[mark] for mark in (Mark.ENDPOINT, Mark.FIRST_AUDIO) if mark in marks]
+        cause = max(causes, key=lambda marked: marked.at, default=None)
+        self.ledger.span(span, revision=draft.revision)
+        self.ledger.mark(Mark.SENT, at, revision=draft.revision, released_by=cause.mark if cause else None)
+
+    def close(self, revision: int, outcome: Outcome) -> None:
+        known = revision if revision in self.ledger.revisions else None
+        self.ledger.close(outcome, revision=known)
+
+    def report(self, budget: Budget) -> dict[str, Any]:
+        """The closed turn for JSON. Times are ms from the last voiced sample; what is unknown is null."""
+        outcome, revision = self.ledger.outcome, self.ledger.revision
+        wording = self.ledger.view(revision if revision is not None else -1)
+        # A turn that failed has an excuse for an answer; what its gap was spent on says nothing about the stages.
+        account = None if outcome is Outcome.FAILED else Account.of(wording, budget)
+        speech_end = self.speech_ends.get(wording.revision)
+        return {
+            "turn": self.turn,
+            "outcome": outcome.value if outcome else None,
+            "revisions": len(self.speech_ends),
+            "text": self.texts.get(wording.revision, ""),
+            "reply": self.heard,
+            "failure": self.failure,
+            "onset_s": self.onset / VAD_RATE_HZ,
+            "speech_end_s": None if speech_end is None else speech_end / VAD_RATE_HZ,
+            "budget_ms": milliseconds(budget.total),
+            "allowances_ms": budget.to_json()["allowances_ms"],
+            "reported_gap_ms": None if account is None else milliseconds(account.gap),
+            "charges_ms": {} if account is None else account.to_json()["charges_ms"],
+            "residual_ms": None if account is None else milliseconds(account.residual),
+            "culprit": account.culprit.value if account and account.culprit else None,
+            "verdict": account.sentence() if account else self.failure,
+            "path": [mark.value for mark in account.path] if account else [],
+            **_times(wording),
+            "notes": dict(wording.notes),
+            "ledger": self.ledger.to_json(),
+        }
+
+
+def _times(wording: Wording) -> dict[str, Any]:
+    start = wording.marks.get(Mark.SPEECH_END)
+    if start is None:
+        return {"marks": {}, "spans": []}
+    return {
+        "marks": {mark.value: milliseconds(marked.at - start.at) for mark, marked in wording.marks.items()},
+        "spans": [
+            {
+                "stage": span.stage.value,
+                "what": span.what,
+                "start_ms": milliseconds(span.start - start.at),
+                "end_ms": milliseconds(span.end - start.at),
+            }
+            for span in wording.spans
+        ],
+    }

@@ -1,0 +1,34 @@
+"""The ``turngap`` command."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from turngap.budget.errors import TurngapError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; errors of ours end in one line that names cause and remedy, and exit code 1."""
+    from turngap.voice import serve
+    from turngap.voice.client import bench, replay
+    from turngap.voice.models import cli as models
+
+    parser = argparse.ArgumentParser(
+        prog="turngap",
+        description="A real-time voice pipeline that keeps a turn gap budget, and names the stage that blew it.",
+    )
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in (serve, replay, bench, models):
+        command.add_parser(subparsers)
+    args = parser.parse_args(arguments)
+    try:
+        return int(args.run(args))
+    except TurngapError as error:
+        print(f"turngap: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,94 @@
+"""The models of a server, made from its settings, and shared by its conversations."""
+
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from turngap.budget.allowance import Budget
+from turngap.budget.clock import MS, Clock
+from turngap.budget.errors import ConfigurationError
+from turngap.llm.backends import make_backend
+from turngap.llm.protocol import Limits
+from turngap.llm.spec import Spec
+from turngap.voice.asr.registry import make_recognizer
+from turngap.voice.endpointing.registry import ENDPOINTING
+from turngap.voice.session import Manner, Parts
+from turngap.voice.settings import Settings
+from turngap.voice.tts.registry import make_synthesizer
+
+PACKAGES = ("ctranslate2", "faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
+
+
+class Engine:
+    """Loads what the settings name. :meth:`warm` before the first conversation, :meth:`aclose` after the last."""
+
+    def __init__(self, settings: Settings, *, find_model: Callable[[str], Path], clock: Clock) -> None:
+        if settings.governor != "observe":
+            raise ConfigurationError(f"there is no governor '{settings.governor}'", remedy="Choose: observe")
+        if settings.speculation not in ("pause", "none"):
+            raise ConfigurationError(f"there is no speculation '{settings.speculation}'", remedy="Choose: pause, none")
+        self._settings = settings
+        self._budget = Budget.of(settings.budget)
+        self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model)
+        self._recognizer = make_recognizer(settings.asr, find_model=find_model, clock=clock)
+        self._backend = make_backend(settings.llm, find_model=find_model, clock=clock)
+        self._synthesizer = make_synthesizer(settings.voice, find_model=find_model, clock=clock)
+
+    async def warm(self) -> None:
+        """Load and exercise every model, so that the first turn is as fast as the tenth."""
+        await self._recognizer.warm()
+        await self._backend.warm()
+        await self._synthesizer.warm()
+
+    def parts(self) -> Parts:
+        """What one conversation needs."""
+        return Parts(
+            activity=self._ears.listen(),
+            endpointing=self._ears.policy(),
+            recognizer=self._recognizer,
+            backend=self._backend,
+            synthesizer=self._synthesizer,
+        )
+
+    def manner(self) -> Manner:
+        settings = self._settings
+        return Manner(
+            system=settings.system,
+            budget=self._budget,
+            limits=Limits(max_tokens=settings.max_tokens),
+            barge_in=round(settings.barge_in * MS),
+            deadline=round(settings.deadline * MS),
+            stall=round(settings.stall * MS),
+            draft_at_pause=settings.speculation == "pause",
+        )
+
+    def describe(self) -> dict[str, object]:
+        """Models, versions and policies, for the record of a run."""
+        return {
+            "llm": {"spec": self._settings.llm, **self._backend.describe()},
+            "asr": {"spec": self._settings.asr, **self._recognizer.describe()},
+            "voice": {"spec": self._settings.voice, **self._synthesizer.describe()},
+            "endpointing": {"spec": self._settings.endpointing, **self._ears.describe()},
+            "speculation": self._settings.speculation,
+            "governor": self._settings.governor,
+            "budget": self._budget.to_json(),
+            "versions": versions(),
+        }
+
+    async def aclose(self) -> None:
+        await self._recognizer.aclose()
+        await self._backend.aclose()
+        await self._synthesizer.aclose()
+        self._ears.close()
+
+
+def versions() -> dict[str, str | None]:
+    """Installed versions of turngap and of what its speed depends on; None where a package is absent."""
+    return {name: _version(name) for name in ("turngap", *PACKAGES)}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,87 @@
+"""From packets of audio to onsets and pauses, each with its moment.
+
+One conversation's ear: any rate in, 16 kHz frames to the voice detector, its probabilities to the endpointing
+policy. Positions in the audio become moments of the clock here, and nowhere else.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turngap.budget.clock import Clock, Ns
+from turngap.budget.marks import Span, Stage
+from turngap.voice.audio.level import LEVEL_BLOCK_MS, block_levels
+from turngap.voice.audio.log import AudioLog
+from turngap.voice.audio.media_clock import MediaClock
+from turngap.voice.audio.resample import Resampler
+from turngap.voice.endpointing.protocol import (
+    FRAME_SAMPLES,
+    VAD_RATE_HZ,
+    Endpointing,
+    Floor,
+    Frame,
+    Pause,
+    VoiceActivity,
+)
+
+BLOCK = VAD_RATE_HZ * LEVEL_BLOCK_MS // 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """An onset or a pause, and the work that it took to notice it."""
+
+    floor: Floor
+    spans: tuple[Span, ...] = ()
+
+
+class Hearing:
+    """The ear of one conversation. Feed it packets in order; it keeps the audio in :attr:`log`."""
+
+    def __init__(self, rate_hz: int, activity: VoiceActivity, endpointing: Endpointing, clock: Clock) -> None:
+        self.log = AudioLog()
+        self.rate_hz = rate_hz
+        self._activity = activity
+        self._endpointing = endpointing
+        self._clock = clock
+        self._media = MediaClock(rate_hz)
+        self._resampler = Resampler(rate_hz, VAD_RATE_HZ)
+        self._received = 0
+        self._framed = 0
+
+    def moment(self, sample: int) -> Ns:
+        """When the 16 kHz sample arrived, or will."""
+        return self._media.moment(sample * self.rate_hz // VAD_RATE_HZ)
+
+    async def feed(self, samples: NDArray[np.float32], at: Ns) -> AsyncIterator[Noticed]:
+        """Take a packet that was read at ``at``; tell what it settles."""
+        self._received += len(samples)
+        self._media.arrived(self._received, at)
+        self.log.append(self._resampler.feed(samples))
+        while self.log.end - self._framed >= FRAME_SAMPLES:
+            self._framed += FRAME_SAMPLES
+            began = self._clock()
+            probability = await self._activity.probability(self.log.slice(self._framed - FRAME_SAMPLES, self._framed))
+            span = Span(stage=Stage.ENDPOINTING, start=began, end=self._clock(), what="vad")
+            frame = Frame(end=self._framed, probability=probability, levels_db=self._levels(self._framed))
+            for floor in self._endpointing.feed(frame):
+                yield Noticed(floor=floor, spans=self._spans(floor, span))
+
+    def _spans(self, floor: Floor, vad: Span) -> tuple[Span, ...]:
+        if not isinstance(floor, Pause):
+            return (vad,)
+        # The detector had to wait for the audio that shows the silence, and for the packet that brought it.
+        waited = Span(
+            stage=Stage.ENDPOINTING,
+            start=self.moment(floor.speech_end),
+            end=self._media.moment(self._received),
+            what="listening",
+        )
+        return (waited, vad)
+
+    def _levels(self, end: int) -> tuple[float, ...]:
+        """Levels of the 10 ms blocks that end in the frame before ``end``; frames and blocks do not line up."""
+        first, last = (end - FRAME_SAMPLES) // BLOCK, end // BLOCK
+        return tuple(block_levels(self.log.slice(first * BLOCK, last * BLOCK), BLOCK))

@@ -1,0 +1,49 @@
+"""``turngap serve``: warm the models, then open the port."""
+
+import argparse
+import asyncio
+import logging
+import sys
+
+from turngap.budget.clock import milliseconds, monotonic
+from turngap.voice.settings import Settings, add_arguments, gather
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = subparsers.add_parser("serve", help="serve conversations over websockets", description=__doc__)
+    add_arguments(parser)
+    parser.add_argument("--verbose", action="store_true", help="log what happens, ids and durations only")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    logging.basicConfig(
+        level=logging.DEBUG if args.verbose else logging.WARNING,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    logging.getLogger("websockets").setLevel(logging.ERROR)
+    asyncio.run(_serve(gather(args)))
+    return 0
+
+
+async def _serve(settings: Settings) -> None:
+    from turngap.voice.engine import Engine
+    from turngap.voice.models.store import find
+    from turngap.voice.server import Server, stop_on_signals
+
+    began = monotonic()
+    _say(f"warming up: {settings.asr}, {settings.llm}, {settings.voice}")
+    engine = Engine(settings, find_model=find, clock=monotonic)
+    server = Server(settings, engine, monotonic)
+    stop_on_signals(server)
+    try:
+        await engine.warm()
+        _say(f"warm after {milliseconds(monotonic() - began) / 1000:.1f} s")
+        await server.run(lambda url: _say(f"listening on {url}"))
+    finally:
+        await engine.aclose()
+    _say("stopped")
+
+
+def _say(line: str) -> None:
+    print(f"turngap: {line}", file=sys.stderr, flush=True)
