@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+
 from turngap.budget.clock import Ns, milliseconds, monotonic
 from turngap.voice.audio.level import first_audible
 from turngap.voice.tts.chunks import plan
 from turngap.voice.tts.piper import PiperSynthesizer
+from turngap.voice.tts.split import DECODER, ENCODER
 from turngap.voice.tts.vits import Style, Voice, read_config
 
 SENTENCE = "Sure, I can get you a small latte with oat milk today."
@@ -36,7 +38,7 @@ async def chunked(voice: PiperSynthesizer) -> dict[str, float]:
     first: Ns | None = None
     slack: Ns | None = None
     samples = 0
-    async with aclosing(voice.speak(SENTENCE)) as pieces:  # type: ignore[type-var]  # a protocol's iterator
+    async with aclosing(voice.speak(SENTENCE)) as pieces:
         async for piece in pieces:
             now = monotonic()
             if first is None:
@@ -87,7 +89,7 @@ async def measure(folder: Path, *, runs: int, threads: int) -> dict[str, Any]:
     import onnxruntime
     from piper import PiperVoice
 
-    model = next(path for path in folder.glob("*.onnx") if path.name not in ("encoder.onnx", "decoder.onnx"))
+    model = model_in(folder)
     stock = PiperVoice.load(model)
     bound = PiperVoice.load(model)
     options = onnxruntime.SessionOptions()
@@ -115,6 +117,11 @@ async def measure(folder: Path, *, runs: int, threads: int) -> dict[str, Any]:
         "times_sooner_same_threads": ratio([turn["first_ms"] for turn in taken["whole_same_threads"][1:]], ours),
         "largest_difference": seam(folder),
     }
+
+
+def model_in(folder: Path) -> Path:
+    """The voice as Piper knows it, beside the two halves that we made of it."""
+    return next(path for path in folder.glob("*.onnx") if path.name not in (ENCODER, DECODER))
 
 
 def summary(rounds: Sequence[dict[str, float]]) -> dict[str, float]:

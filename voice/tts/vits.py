@@ -1,0 +1,160 @@
+"""A Piper voice as plain, blocking functions: text to phonemes, phonemes to latent, latent to audio in chunks.
+
+Belongs to one thread: espeak, which turns text into phonemes, keeps one state for the whole program.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turngap.budget.errors import ConfigurationError, ModelError
+from turngap.voice.tts.chunks import plan
+from turngap.voice.tts.loudness import amplified, gain_for
+from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, HOP_KEY, SPEAKER, split
+from turngap.voice.tts.trim import Trimmer, pause_ms
+
+REFERENCE: Final = "Sure, I can get you a small latte with oat milk, and your order will be ready soon."
+"""Spoken once, unheard, to set the gain and to touch every buffer that the first turn needs."""
+
+
+PULL: Final = "Get the voice with: turngap models pull piper-joe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How the voice is to speak; None leaves it to the voice's own configuration."""
+
+    speed: float = 1.0
+    noise: float | None = None
+    speaker: str | None = None
+    """A speaker's name or number, of a voice that has several."""
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The voice's own configuration. Raises a ModelError if there is none, or no valid one."""
+    found = sorted(folder.glob("*.onnx.json"))
+    if len(found) != 1:
+        raise ModelError(f"{folder} holds {len(found)} voice configurations (*.onnx.json), not one", remedy=PULL)
+    try:
+        config = json.loads(found[0].read_text("utf-8"))
+        int(config["audio"]["sample_rate"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(f"the voice configuration {found[0]} cannot be read", remedy=PULL) from error
+    return dict(config)
+
+
+class Voice:
+    """Loads a voice and speaks with it. Raises ModelErrors on loading; what comes later are the libraries' errors."""
+
+    def __init__(self, folder: Path, config: dict[str, Any], *, style: Style, threads: int) -> None:
+        try:
+            import onnxruntime
+            from piper import PiperVoice
+            from piper.config import PiperConfig
+        except ImportError as error:
+            raise ModelError("Piper is not installed", remedy="pip install 'turngap[local]'") from error
+        _ensure_split(folder)
+        try:
+            self._encoder = _session(onnxruntime, folder / ENCODER, threads)
+            self._decoder = _session(onnxruntime, folder / DECODER, threads)
+            metadata = self._decoder.get_modelmeta().custom_metadata_map
+            self.context = int(metadata[CONTEXT_KEY])
+            self.hop = int(metadata[HOP_KEY])
+            self._piper = PiperConfig.from_dict(config)
+        except Exception as error:  # onnxruntime's own error types are not public
+            raise ModelError(f"the voice in {folder} cannot be loaded ({error})", remedy=PULL) from error
+        # Only its front end is wanted, for which Piper needs no session.
+        self._text: Any = PiperVoice(session=None, config=self._piper)  # piper
+        self._rate_hz = int(self._piper.sample_rate)
+        self._style = style
+        self._speaker = self._number_of(style.speaker)
+        self._gain = 1.0
+
+    def calibrate(self) -> None:
+        """Set the gain, once; without noise, so that the same voice always gets the same."""
+        raw = [self.decode(self.encode(phonemes, noise=0.0)) for phonemes in self.phonemes(REFERENCE)]
+        self._gain = gain_for(np.concatenate(raw), self._rate_hz)
+
+    def pieces(self, text: str) -> Iterator[NDArray[np.float32]]:
+        """Audio of ``text``, one piece for each chunk in which something can be heard; a step is one chunk."""
+        for phonemes in self.phonemes(text):
+            trimmer = Trimmer(self._rate_hz)
+            z = self.encode(phonemes)
+            chunks = plan(z.shape[2], context=self.context)
+            for chunk in chunks:
+                audio = self.decode(np.ascontiguousarray(z[:, :, chunk.window]))[chunk.kept(self.hop)]
+                piece = trimmer.feed(amplified(audio, self._gain))
+                if chunk is chunks[-1]:
+                    piece = np.concatenate([piece, trimmer.finish(pause_ms("".join(phonemes)))])
+                if len(piece):
+                    yield piece
+
+    def phonemes(self, text: str) -> list[list[str]]:
+        """Phonemes of each sentence, marks included; a sentence with nothing to say is left out."""
+        return [phonemes for phonemes in self._text.phonemize(text) if phonemes]
+
+    def encode(self, phonemes: list[str], *, noise: float | None = None) -> NDArray[np.float32]:
+        """The latent of one sentence, [1, channels, frames]; ``noise`` overrides both of the voice's noises."""
+        ids = self._text.phonemes_to_ids(phonemes)
+        voice = self._piper
+        tone = voice.noise_scale if self._style.noise is None else self._style.noise
+        rhythm = voice.noise_w_scale
+        if noise is not None:
+            tone = rhythm = noise
+        feeds = {
+            "input": np.array([ids], np.int64),
+            "input_lengths": np.array([len(ids)], np.int64),
+            "scales": np.array([tone, voice.length_scale / self._style.speed, rhythm], np.float32),
+        }
+        z: NDArray[np.float32] = self._encoder.run(["z"], self._with_speaker(self._encoder, feeds))[0]
+        return z
+
+    def decode(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Samples of some frames of latent, as the voice gives them: no gain, no trimming."""
+        audio: NDArray[np.float32] = self._decoder.run(None, self._with_speaker(self._decoder, {"z": z}))[0]
+        return audio.reshape(-1)
+
+    def _with_speaker(self, session: Any, feeds: dict[str, Any]) -> dict[str, Any]:
+        if any(value.name == SPEAKER for value in session.get_inputs()):
+            feeds[SPEAKER] = np.array([self._speaker], np.int64)
+        return feeds
+
+    def _number_of(self, speaker: str | None) -> int:
+        voice = self._piper
+        if speaker is None:
+            return int(voice.default_speaker_id)
+        number = voice.speaker_id_map.get(speaker, int(speaker) if speaker.isdecimal() else -1)
+        if not 0 <= number < max(1, voice.num_speakers):
+            raise ConfigurationError(
+                f"the voice has no speaker '{speaker}'",
+                remedy=f"Choose a number below {max(1, voice.num_speakers)} or one of its names",
+            )
+        return int(number)
+
+
+def _ensure_split(folder: Path) -> None:
+    """Cut the voice if that was not done when it was pulled, as with a folder of one's own."""
+    if (folder / ENCODER).is_file() and (folder / DECODER).is_file():
+        return
+    whole = [path for path in folder.glob("*.onnx") if path.name not in (ENCODER, DECODER)]
+    if len(whole) != 1:
+        raise ModelError(f"{folder} holds {len(whole)} voices (*.onnx), not one", remedy=PULL)
+    try:
+        split(whole[0], folder)
+    except OSError as error:
+        raise ModelError(f"the voice cannot be prepared in {folder} ({error})", remedy="Make it writable") from error
+
+
+def _session(onnxruntime: Any, path: Path, threads: int) -> Any:  # onnxruntime.InferenceSession
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # A thread that spins while it waits takes the core from the language model beside it.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
