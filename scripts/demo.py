@@ -20,7 +20,7 @@ import environment
 
 ROOT = environment.ROOT
 PLAYERS = (("paplay",), ("pw-play",), ("aplay", "-q"), ("afplay",))
-RECORDINGS = "recordings"
+NEEDED = ("whisper-base", "smollm2-135m-instruct", "piper-joe", "silero-vad", "recordings")
 FIRST = "goforward"
 """The shortest of the recordings, so that a second run ends within 15 s, speech included."""
 
@@ -53,12 +53,21 @@ def turngap(*words: str) -> int:
     return subprocess.run([sys.executable, "-m", "turngap.voice.cli", *words], cwd=ROOT, check=False).returncode
 
 
+def pull() -> int:
+    """Fetch what is not here yet. Asking first saves the second that it takes to verify what is."""
+    from turngap.voice.models import store
+
+    here = store.present()
+    missing = [name for name in NEEDED if name not in here]
+    return turngap("models", "pull", *missing) if missing else 0
+
+
 def recording() -> Path:
     """A short human recording, from among those that were fetched with the models."""
     from turngap.voice.client.recording import SUFFIXES
     from turngap.voice.models import store
 
-    files = sorted(file for file in store.find(RECORDINGS).rglob("*") if file.suffix in SUFFIXES)
+    files = sorted(file for file in store.find("recordings").rglob("*") if file.suffix in SUFFIXES)
     return next((file for file in files if FIRST in file.name), files[0])
 
 
@@ -82,7 +91,7 @@ def play(files: Sequence[Path]) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    if status := turngap("models", "pull", "--quiet"):
+    if status := pull():
         return status
     files = options.wav or [recording()]
     if status := turngap("replay", *(str(file) for file in files), "--save", str(options.save)):

@@ -5,18 +5,17 @@ profile says (``@settings(max_examples=2 * settings.default.max_examples)``): at
 six times of six, at 2,000 it was found six times of six.
 
 ``soak`` tests run only where ``-m`` asks for them. ``model`` tests are skipped, saying so, where the models that
-they name (``@pytest.mark.model("whisper-base")``; all default ones where they name none) have not been pulled.
+they name (``@pytest.mark.model("whisper-base")``; the whole catalogue where they name none) have not been pulled.
 """
 
 import os
-from importlib import import_module
 
 import pytest
 from hypothesis import settings
 
-from turngap.budget.errors import TurngapError
-
-DEFAULT_MODELS = ("whisper-base", "smollm2-135m-instruct", "piper-joe", "smart-turn", "silero-vad")
+from turngap.budget.errors import ModelError
+from turngap.voice.models import store
+from turngap.voice.models.entries import CATALOGUE
 
 # No deadline: these machines are shared and slow at times, and a slow example is no wrong one.
 settings.register_profile("dev", max_examples=200, deadline=None)
@@ -27,8 +26,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def lacking(model: str) -> str | None:
     """Why ``model`` cannot be used here, or None."""
     try:
-        import_module("turngap.voice.models.store").find(model)
-    except TurngapError as error:
+        store.find(model)
+    except ModelError as error:
         return str(error)
     return None
 
@@ -41,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     reasons: dict[str, str | None] = {}
     for item in items:
         for marker in item.iter_markers("model"):
-            for model in marker.args or DEFAULT_MODELS:
+            for model in marker.args or [model.name for model in CATALOGUE]:
                 if model not in reasons:
                     reasons[model] = lacking(model)
                 if reason := reasons[model]:

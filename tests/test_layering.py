@@ -64,19 +64,26 @@ def imported(tree: ast.AST, package: str) -> Iterator[Use]:
 
 
 def called(tree: ast.AST) -> Iterator[Use]:
-    """The last name of everything that is called: ``now`` for ``datetime.now(UTC)``."""
+    """Everything that is called, by the full name where it was imported: ``datetime.datetime.now``, ``asyncio.gather``;
+    a method keeps the words before it, and a function of the file's own is a bare word."""
+    known = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            known.update({alias.asname: alias.name for alias in node.names if alias.asname})
+        elif isinstance(node, ast.ImportFrom):
+            known.update({alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names})
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            match node.func:
-                case ast.Attribute(attr=name) | ast.Name(id=name):
-                    yield Use(name, node.lineno)
+            first, dot, rest = ast.unparse(node.func).partition(".")
+            yield Use(known.get(first, first) + dot + rest, node.lineno)
 
 
-def loop_times(tree: ast.AST) -> Iterator[Use]:
-    """Calls of ``.time()``: the event loop has a clock of its own, with an epoch that is not ours."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "time":
-            yield Use("time", node.lineno)
+def methods(tree: ast.AST, names: set[str]) -> Iterator[Use]:
+    """Calls of these on whatever object, or from whatever module but ours; the file's own functions are left alone."""
+    for use in called(tree):
+        where, _, name = use.name.rpartition(".")
+        if name in names and where and not use.name.startswith("turngap."):
+            yield use
 
 
 def crossed(tree: ast.AST, path: str) -> Iterator[Use]:
@@ -95,21 +102,21 @@ def time_read(tree: ast.AST, path: str) -> Iterator[Use]:
     """Every way to learn the present instant other than to be told."""
     if not allowed(path, CLOCK):
         yield from (use for use in imported(tree, "turngap") if use.name.split(".")[0] in TIME_MODULES)
-        yield from (use for use in called(tree) if use.name in TIME_CALLS and not is_ours(tree, use))
-        yield from loop_times(tree)
+        yield from (use for use in methods(tree, TIME_CALLS) if use.name.startswith("datetime."))
+        yield from methods(tree, {"time"})  # the event loop's clock has an epoch that is not ours
 
 
 def tasks_started(tree: ast.AST, path: str) -> Iterator[Use]:
     """Every way to set something going on the event loop that nobody awaits on the spot."""
     if not allowed(path, SHELLS):
-        yield from (use for use in called(tree) if use.name in TASK_CALLS)
+        yield from methods(tree, TASK_CALLS)
 
 
 def threads_owned(tree: ast.AST, path: str) -> Iterator[Use]:
     """Every way to have a thread or a process."""
     if not allowed(path, ADAPTERS):
         yield from (use for use in imported(tree, "turngap") if use.name.split(".")[0] in THREAD_MODULES)
-        yield from (use for use in called(tree) if use.name in THREAD_CALLS)
+        yield from methods(tree, THREAD_CALLS)
 
 
 def impurities(tree: ast.AST, path: str) -> Iterator[Use]:
@@ -120,16 +127,6 @@ def impurities(tree: ast.AST, path: str) -> Iterator[Use]:
                 yield use
         yield from (use for use in called(tree) if use.name in IMPURE_CALLS)
         yield from (Use("async def", node.lineno) for node in ast.walk(tree) if isinstance(node, ast.AsyncFunctionDef))
-
-
-def is_ours(tree: ast.AST, use: Use) -> bool:
-    """Whether ``now()`` is a clock that the file was given: a bare name, or an attribute of ``self``."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.lineno == use.line:
-            match node.func:
-                case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name) if name == use.name:
-                    return True
-    return False
 
 
 def allowed(path: str, patterns: tuple[str, ...]) -> bool:
@@ -168,10 +165,13 @@ def test_the_source_keeps_the_rule(rule: str) -> None:
         (time_read, "voice/turn.py", "import time"),
         (time_read, "voice/turn.py", "from time import monotonic_ns"),
         (time_read, "voice/turn.py", "def f():\n    import time as t"),
-        (time_read, "voice/turn.py", "datetime.now(UTC)"),
+        (time_read, "voice/turn.py", "from datetime import datetime\ndatetime.now(UTC)"),
+        (time_read, "voice/turn.py", "import datetime as d\nd.datetime.now()"),
         (time_read, "voice/session.py", "asyncio.get_running_loop().time()"),
         (tasks_started, "voice/turn.py", "asyncio.create_task(f())"),
-        (tasks_started, "voice/asr/whisper.py", "async with TaskGroup() as group: pass"),
+        (tasks_started, "voice/asr/whisper.py", "async with asyncio.TaskGroup() as group: pass"),
+        (tasks_started, "voice/turn.py", "from asyncio import create_task\ncreate_task(f())"),
+        (tasks_started, "voice/turn.py", "self._group.create_task(f())"),
         (threads_owned, "voice/turn.py", "import threading"),
         (threads_owned, "voice/session.py", "from concurrent.futures import ThreadPoolExecutor"),
         (threads_owned, "voice/session.py", "await asyncio.to_thread(f)"),
@@ -196,6 +196,8 @@ def test_a_breach_is_found(rule: object, path: str, source: str) -> None:
         (time_read, "budget/clock.py", "import time\ntime.monotonic_ns()"),
         (time_read, "voice/session.py", "self.now()\nnow()"),
         (time_read, "voice/session.py", "from datetime import datetime"),
+        (tasks_started, "voice/serve.py", "from turngap.voice.settings import gather\ngather(1)"),
+        (tasks_started, "voice/serve.py", "def gather(): ...\ngather()"),
         (tasks_started, "voice/session.py", "asyncio.create_task(f())"),
         (threads_owned, "voice/asr/whisper.py", "from concurrent.futures import ThreadPoolExecutor"),
         (impurities, "voice/turn.py", "from turngap.budget.clock import MS, Ns"),
