@@ -130,3 +130,12 @@ def test_a_turn_that_failed_stays_in_the_run() -> None:
     run = summarise([turn], budget=DEFAULT, config={})
     assert (run["turns"], run["answered"], run["within_budget"]) == (1, 0, 0.0)
     assert run["per_turn"][0]["outcome"] == "failed: the server hung up"
+
+
+def test_words_are_scored_where_there_is_a_reference() -> None:
+    reports = [report(2000, 450.0, text="A large latte.")]
+    track = agent((2450, 4000))
+    (scored,) = measure([asked(500, 2000, reference="a small latte")], agent=track, rate_hz=RATE_HZ, turns=reports)
+    (unscored,) = measure([asked(500, 2000)], agent=track, rate_hz=RATE_HZ, turns=reports)
+    assert (scored.words_wrong, scored.words_reference) == (1, 3)
+    assert (unscored.words_wrong, unscored.words_reference) == (None, None)

@@ -19,7 +19,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from turngap.budget.clock import monotonic
+from turngap.budget.clock import MS, monotonic
 from turngap.budget.errors import ConfigurationError
 from turngap.voice.audio.level import first_audible
 from turngap.voice.client import bench, options, replay
@@ -188,9 +188,10 @@ def test_an_address_may_leave_the_path_out() -> None:
     assert complete("wss://host/other") == "wss://host/other"
 
 
-def test_options_for_the_server_are_passed_on() -> None:
-    args = parsed(bench, "clips", "--llm", "scripted?reply=Hi.", "--budget", "400")
-    assert options.passed_on(args) == ["--llm", "scripted?reply=Hi.", "--budget", "400"]
+def test_settings_are_meant_for_the_server_and_its_token_for_us() -> None:
+    args = parsed(bench, "clips", "--llm", "scripted?reply=Hi.", "--budget", "400", "--token", "secret")
+    assert options.manner(args) == {"token": "secret", "patience_s": 10.0}
+    assert options.budget(args, []).total == 400 * MS
 
 
 SERVER = """

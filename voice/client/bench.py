@@ -88,7 +88,7 @@ class Bench:
 
     async def _converse(self, conversation: Conversation, url: str) -> None:
         try:
-            await conversation.hold(url, clock=monotonic, token=self._args.token, patience_s=self._args.patience)
+            await conversation.hold(url, clock=monotonic, **options.manner(self._args))
         finally:
             number = len(self.records)
             self.records += conversation.records()

@@ -12,6 +12,7 @@ from turngap.budget.clock import MS, milliseconds
 from turngap.budget.ledger import Wording
 from turngap.budget.marks import Mark, Marked, Span, Stage
 from turngap.budget.report.record import TurnRecord
+from turngap.voice.asr.wer import word_errors
 from turngap.voice.client.heard import HeardTurn, gap_ms, listen
 from turngap.voice.client.truth import Utterance
 
@@ -51,7 +52,7 @@ def record(number: int, asked: Asked, heard: HeardTurn, reports: Sequence[Mappin
     report = answering(reports, heard)
     server_end_s = report.get("speech_end_s")
     texts = [str(each["text"]) for each in reports if each.get("text")]
-    wrong, reference = word_errors(asked.reference, " ".join(texts))
+    errors = word_errors(asked.reference, " ".join(texts)) if asked.reference else None
     true_end_s = asked.user.end_s
     return TurnRecord(
         name=asked.name,
@@ -75,8 +76,8 @@ def record(number: int, asked: Asked, heard: HeardTurn, reports: Sequence[Mappin
         transcript=" ".join(texts) or None,
         reply=report.get("reply"),
         reference=asked.reference,
-        words_wrong=wrong,
-        words_reference=reference,
+        words_wrong=None if errors is None else errors.total,
+        words_reference=None if errors is None else errors.words,
         ledger=report.get("ledger"),
     )
 
@@ -101,16 +102,6 @@ def answering(reports: Sequence[Mapping[str, Any]], heard: HeardTurn) -> Mapping
 def failed(name: str, reason: str, *, number: int, file: str | None, reference: str | None = None) -> TurnRecord:
     """A turn that could not be played or heard, kept with the reason."""
     return TurnRecord(name=name, turn=number, file=file, outcome=f"failed: {reason}", reference=reference)
-
-
-def word_errors(reference: str | None, transcript: str) -> tuple[int | None, int | None]:
-    """Words wrong, and words of the reference; None without a reference."""
-    if not reference:
-        return None, None
-    from turngap.voice.asr.wer import normalise, word_errors  # here, so that a run without references needs none
-
-    errors = word_errors(normalise(reference), normalise(transcript))
-    return errors.wrong, errors.reference
 
 
 def pieces(found: Iterable[Any] | None) -> tuple[tuple[str, float, float], ...]:

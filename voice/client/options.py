@@ -11,24 +11,17 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from turngap.budget.allowance import DEFAULT, Budget
+from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, calendar, monotonic
 from turngap.budget.errors import ModelError
 from turngap.budget.marks import Stage
 from turngap.budget.report.record import TurnRecord
+from turngap.voice import settings
 from turngap.voice.client.line import complete, health
 from turngap.voice.client.own_server import running
 from turngap.voice.client.player import PATIENCE_S
 from turngap.voice.client.truth import Detector
 
-SERVE_OPTIONS: Final = {
-    "llm": "where the words come from",
-    "asr": "the recogniser",
-    "voice": "the synthesizer",
-    "endpointing": "how the end of a turn is decided",
-    "system": "the system prompt",
-    "budget": "the turn gap budget in ms",
-}
 VERSIONS_OF: Final = (
     "turngap", "numpy", "websockets", "faster-whisper", "ctranslate2", "onnxruntime", "piper-tts", "torch",
     "transformers", "soxr",
@@ -40,22 +33,18 @@ STOPPED: Final = 130
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options that tell which server is spoken to, and what is kept."""
     parser.add_argument("--url", help="speak to this server (ws://HOST:PORT) instead of one of our own")
-    parser.add_argument("--token", help="the token that a server beyond loopback asks for")
     parser.add_argument("--save", type=Path, metavar="DIR", help="keep each conversation as stereo WAV and JSON here")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the run as JSON here")
     parser.add_argument("--keep-stereo", action="store_true", help="send stereo recordings as two channels")
     parser.add_argument(
         "--patience", type=float, default=PATIENCE_S, metavar="S", help="wait so long for a reply (default %(default)s)"
     )
-    serve = parser.add_argument_group("options of our own server (see: turngap serve --help)")
-    for name, meaning in SERVE_OPTIONS.items():
-        serve.add_argument(f"--{name}", help=meaning, metavar="MS" if name == "budget" else "CHOICE")
+    settings.add_arguments(parser)
 
 
-def passed_on(args: argparse.Namespace) -> list[str]:
-    """The options that our own server is started with."""
-    given = [(name, getattr(args, name)) for name in SERVE_OPTIONS]
-    return [word for name, value in given if value is not None for word in (f"--{name}", str(value))]
+def manner(args: argparse.Namespace) -> dict[str, Any]:
+    """How a conversation is held, as keyword arguments. The token is the setting by which a server would ask for it."""
+    return {"token": settings.gather(args).token or None, "patience_s": args.patience}
 
 
 @asynccontextmanager
@@ -71,7 +60,7 @@ async def server(args: argparse.Namespace, console: Console) -> AsyncIterator[tu
         def waiting(seconds: float) -> None:
             status.update(f"starting the server, loading its models: {seconds:.0f} s")
 
-        async with running(passed_on(args), clock=monotonic, waiting=waiting) as (url, answer):
+        async with running(settings.arguments_of(args), clock=monotonic, waiting=waiting) as (url, answer):
             status.stop()
             yield url, dict(answer.get("config") or {})
 
@@ -102,12 +91,12 @@ def circumstances(server_config: dict[str, Any], lateness_p95_ms: float | None) 
 
 
 def budget(args: argparse.Namespace, records: Sequence[TurnRecord]) -> Budget:
-    """The budget of the run: what the server held its turns against, or what was asked for, or the default."""
+    """The budget of the run: what the server held its turns against, or what was asked for."""
     for record in records:
         if set(record.allowances_ms) >= {stage.value for stage in Stage}:
             allowances = {stage: round(record.allowances_ms[stage.value] * MS) for stage in Stage}
             return Budget(total=sum(allowances.values()), allowances=allowances)
-    return DEFAULT if args.budget is None else Budget.of(float(args.budget))
+    return Budget.of(settings.gather(args).budget)
 
 
 def cpu() -> str:

@@ -37,7 +37,7 @@ async def running(
     with tempfile.TemporaryFile() as said:
         # A session of its own: a Ctrl-C in the terminal is ours to answer, or the turn could not be saved.
         process = await asyncio.create_subprocess_exec(
-            *serve, "--host", "127.0.0.1", "--port", str(port), *options,
+            *serve, *options, "--host", "127.0.0.1", "--port", str(port),  # ours last: the last one counts
             stdin=asyncio.subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
         )  # fmt: skip
         try:

@@ -72,7 +72,7 @@ class Replay:
                 conversation = Conversation([clip])
                 self._conversations.append(conversation)
                 self._console.print(f"playing {clip.clip.path} ({clip.recording.seconds:.1f} s)", style="dim")
-                await conversation.hold(url, clock=monotonic, token=self._args.token, patience_s=self._args.patience)
+                await conversation.hold(url, clock=monotonic, **options.manner(self._args))
                 self._show(conversation)
 
     def finish(self) -> None:
