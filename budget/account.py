@@ -90,13 +90,9 @@ def charges(wording: Wording) -> dict[Stage, Ns | None]:
         totals[tile.stage] += tile.end - tile.start
     found: dict[Stage, Ns | None] = {}
     for stage in Stage:
-        match _standing(stage, wording):
-            case Standing.ON_PATH:
-                found[stage] = totals[stage]
-            case Standing.BESIDE:
-                found[stage] = None
-            case Standing.UNKNOWN:
-                pass
+        standing = _standing(stage, wording)
+        if standing is not Standing.UNKNOWN:
+            found[stage] = totals[stage] if standing is Standing.ON_PATH else None
     return found
 
 

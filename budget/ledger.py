@@ -199,15 +199,17 @@ class TurnLedger:
 
 
 def _entry_to_json(entry: Entry, epoch: Ns) -> dict[str, Any]:
-    match entry.fact:
-        case Marked(mark=mark, at=at, released_by=cause):
-            fact = {"mark": mark.value, "at_ms": milliseconds(at - epoch), "released_by": cause and cause.value}
-        case Span(stage=stage, start=start, end=end, what=what):
-            fact = {"span": stage.value, "start_ms": milliseconds(start - epoch), "end_ms": milliseconds(end - epoch)}
-            fact["what"] = what
-        case Note(key=key, value=value):
-            fact = {"note": key, "value": value}
-    return {"revision": entry.revision, **fact}
+    return {"revision": entry.revision, **_fact_to_json(entry.fact, epoch)}
+
+
+def _fact_to_json(fact: Marked | Span | Note, epoch: Ns) -> dict[str, Any]:
+    if isinstance(fact, Marked):
+        cause = None if fact.released_by is None else fact.released_by.value
+        return {"mark": fact.mark.value, "at_ms": milliseconds(fact.at - epoch), "released_by": cause}
+    if isinstance(fact, Span):
+        start, end = milliseconds(fact.start - epoch), milliseconds(fact.end - epoch)
+        return {"span": fact.stage.value, "start_ms": start, "end_ms": end, "what": fact.what}
+    return {"note": fact.key, "value": fact.value}
 
 
 def _write(ledger: TurnLedger, entry: Mapping[str, Any], epoch: Ns) -> None:

@@ -91,9 +91,8 @@ class RunTable:
     def _footnotes(self, glyphs: Glyphs) -> Iterator[Text]:
         run = self.run
         if run["unexplained"]:
-            yield Text(
-                f"  over by the heard gap, but no stage blew it by the reported one: {run['unexplained']}", "yellow"
-            )
+            turns = "1 turn" if run["unexplained"] == 1 else f"{run['unexplained']} turns"
+            yield Text(f"  {turns} over by the heard gap, not by the reported one: no stage to blame", "yellow")
         found = []
         if run["speech_end_error_ms"]["bias"] is not None:
             bias = run["speech_end_error_ms"]["bias"]
@@ -139,8 +138,9 @@ def _allowed(run: Mapping[str, Any], stage: str, glyphs: Glyphs) -> str:
 
 def _spread(summary: Mapping[str, Any], scale: float, width: int, glyphs: Glyphs) -> Text:
     """The median as a bar, and up to the 95th percentile as its shadow."""
-    if summary["p50"] is None:
+    if not summary["p95"]:
         return Text()
-    solid = bar([(0.0, summary["p50"])], scale=scale, width=width, glyphs=glyphs).rstrip()
+    median = [(0.0, summary["p50"])] if summary["p50"] else []
+    solid = bar(median, scale=scale, width=width, glyphs=glyphs).rstrip()
     tail = bar([(0.0, summary["p95"])], scale=scale, width=width, glyphs=glyphs).rstrip()
     return Text(f"  {solid}", "cyan").append(glyphs.shade * (len(tail) - len(solid)), "dim")

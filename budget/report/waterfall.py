@@ -181,14 +181,16 @@ class _Drawing:
         if record.reported_gap_ms is not None:
             style = "bold green" if record.culprit is None else "bold red"
             yield Text(f"  {record.sentence()}", style)
+        if record.first_content_gap_ms is not None and record.first_content_gap_ms != record.heard_gap_ms:
+            yield Text(f"  first content after {short(record.first_content_gap_ms)} ms", "yellow")
+        if record.work and None in record.charges_ms.values():
+            yield Text(f"  {self.glyphs.shade} at work while nobody waited", "dim")
         if aside := self._asides():
             yield self._fitted(Text(f"  {f' {self.glyphs.dot} '.join(aside)}", "dim", no_wrap=True))
 
     def _asides(self) -> list[str]:
         record = self.record
         found = []
-        if any(charge is None for charge in record.charges_ms.values()) and record.work:
-            found.append(f"{self.glyphs.shade} at work while nobody waited")
         if record.heard_gap_ms is None and not record.cut_in:
             found.append("heard gap unknown")
         if record.disagreement_ms is not None:
@@ -196,8 +198,6 @@ class _Drawing:
         if record.speech_end_error_ms is not None:
             side = "late" if record.speech_end_error_ms >= 0 else "early"
             found.append(f"speech end {short(abs(record.speech_end_error_ms))} ms {side}")
-        if record.first_content_gap_ms is not None and record.first_content_gap_ms != record.heard_gap_ms:
-            found.append(f"first content after {short(record.first_content_gap_ms)} ms")
         return found
 
 
