@@ -1,0 +1,228 @@
+"""The policy of listening, as scores: audio and passes in, requests and words out."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turngap.voice.asr.incremental import Pacing, PassRequest, Transcription, samples
+from turngap.voice.asr.protocol import Pass
+from turngap.voice.asr.stable import Hypothesis
+
+FRAME = 512
+
+
+def speak(turn: Transcription, start: float, end: float, *, voiced: bool = True, level_db: float = -20.0) -> None:
+    """Let audio arrive, frame by frame."""
+    for at in range(samples(start) + FRAME, samples(end) + 1, FRAME):
+        turn.heard(at, voiced=voiced, level_db=level_db)
+
+
+def wanted(turn: Transcription) -> PassRequest:
+    request = turn.wants()
+    assert request is not None
+    return request
+
+
+def heard(turn: Transcription, request: PassRequest, text: str) -> Hypothesis:
+    hypothesis = turn.take(request, Pass(words=tuple(text.split())))
+    assert hypothesis is not None
+    return hypothesis
+
+
+def test_an_interim_pass_waits_for_enough_voice() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 0.6)
+    assert turn.wants() is None
+    speak(turn, 0.6, 0.9)
+    request = wanted(turn)
+    assert request.start == 0
+    assert samples(0.87) < request.end <= samples(0.9)
+
+
+def test_silence_wants_no_pass() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 5.0, voiced=False)
+    assert turn.wants() is None
+
+
+def test_no_interim_pass_starts_where_the_voice_may_be_about_to_pause() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.heard(samples(1.05), voiced=False)
+    assert turn.wants() is None
+    speak(turn, 1.05, 1.1)
+    assert turn.wants() is None
+    speak(turn, 1.1, 1.2)
+    assert turn.wants() is not None
+
+
+def test_only_one_pass_runs_at_a_time() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    wanted(turn)
+    speak(turn, 1.0, 3.0)
+    assert turn.wants() is None
+
+
+def test_after_a_slow_pass_there_is_a_rest() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    request = wanted(turn)
+    speak(turn, 1.0, 3.0)
+    heard(turn, request, "what time")
+    assert turn.wants() is None
+    speak(turn, 3.0, 5.1)
+    assert turn.wants() is not None
+
+
+def test_words_of_two_passes_become_the_prefix_of_the_next() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    heard(turn, wanted(turn), "what time.")
+    speak(turn, 1.0, 2.0)
+    assert heard(turn, wanted(turn), "What time is it") == Hypothesis(stable=("What", "time"), unstable=("is", "it"))
+    turn.paused(samples(2.1))
+    assert wanted(turn).prefix == ("What", "time")
+
+
+def test_a_pause_wants_one_final_pass_over_the_whole_segment() -> None:
+    turn = Transcription(1000)
+    speak(turn, 0.1, 1.0)
+    turn.paused(samples(1.1))
+    request = wanted(turn)
+    assert (request.start, request.end, request.final) == (1000, samples(1.1), True)
+    assert turn.wants() is None
+    assert heard(turn, request, "yes") == Hypothesis(unstable=("yes",), final=True)
+
+
+def test_the_final_pass_supersedes_an_interim_one_whose_result_is_then_dropped() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    interim = wanted(turn)
+    turn.paused(samples(1.1))
+    final = wanted(turn)
+    assert final.supersedes == interim.id
+    assert turn.take(interim, Pass(words=("no",))) is None
+    assert heard(turn, final, "now").text == "now"
+
+
+def test_going_on_makes_the_final_words_candidates_again() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.paused(samples(1.1))
+    heard(turn, wanted(turn), "I would like.")
+    turn.resumed()
+    speak(turn, 1.4, 2.4)
+    after = heard(turn, wanted(turn), "I would lick a tea")
+    assert after == Hypothesis(stable=("I", "would"), unstable=("lick", "a", "tea"))
+
+
+def test_a_final_pass_that_ends_after_the_user_went_on_is_not_final() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.paused(samples(1.1))
+    request = wanted(turn)
+    turn.resumed()
+    assert heard(turn, request, "I would like.").final is False
+
+
+def test_a_long_segment_ends_with_the_pause_if_the_user_goes_on() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 11.0)
+    turn.paused(samples(11.1))
+    heard(turn, wanted(turn), "a long story.")
+    turn.resumed()
+    speak(turn, 11.4, 13.0)
+    request = wanted(turn)
+    assert (request.start, request.prefix, request.prompt) == (samples(11.1), (), "a long story.")
+    assert heard(turn, request, "And more") == Hypothesis(stable=("a", "long", "story."), unstable=("And", "more"))
+
+
+def test_a_segment_without_a_pause_is_cut_at_its_quietest_place() -> None:
+    turn = Transcription(0, pacing=Pacing(voiced=samples(100)))
+    speak(turn, 0.0, 13.0)
+    speak(turn, 13.0, 13.1, level_db=-45.0)
+    speak(turn, 13.1, 16.2)
+    request = wanted(turn)
+    assert request.closes
+    assert samples(13.0) < request.end <= samples(13.1)
+    turn.paused(samples(16.3))
+    assert turn.wants() is None, "the final pass begins where the cut one ends"
+    heard(turn, request, "on and on")
+    final = wanted(turn)
+    assert (final.start, final.end, final.final) == (request.end, samples(16.3), True)
+    assert heard(turn, final, "it goes").text == "on and on it goes"
+
+
+def test_a_failed_pass_makes_room_for_the_next() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.drop(wanted(turn))
+    speak(turn, 1.0, 2.0)
+    assert turn.wants() is not None
+
+
+def test_late_audio_that_was_heard_before_changes_nothing() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 0.5)
+    speak(turn, 0.0, 0.5)
+    assert turn.wants() is None
+
+
+# Each word of this world takes 0.3 s, and is heard if the pass covers its middle.
+WORD = samples(0.3)
+
+
+def said(request: PassRequest) -> Pass:
+    first = -(-(request.start - WORD // 2) // WORD)
+    last = -(-(request.end - WORD // 2) // WORD)
+    return Pass(words=tuple(f"w{number}" for number in range(max(0, first), last)))
+
+
+@given(
+    stretches=st.lists(
+        st.tuples(
+            st.integers(1, 250).map(lambda frames: frames * FRAME),  # voiced
+            st.integers(4, 30).map(lambda frames: frames * FRAME),  # silent
+            st.integers(0, 80),  # frames that a pass takes
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_every_word_is_heard_once_and_stable_words_never_change(stretches: list[tuple[int, int, int]]) -> None:
+    turn = Transcription(0, pacing=Pacing(close_after=samples(3), cut_after=samples(5)))
+    running: list[tuple[int, PassRequest]] = []
+    stable: tuple[str, ...] = ()
+    now = 0
+
+    def work(cost: int) -> None:
+        nonlocal stable
+        while True:
+            for due, request in [one for one in running if one[0] <= now]:
+                running.remove((due, request))
+                turn.take(request, said(request))
+                assert turn.hypothesis.stable[: len(stable)] == stable
+                stable = turn.hypothesis.stable
+            request_or_none = turn.wants()
+            if request_or_none is None:
+                return
+            running.append((now + cost * FRAME, request_or_none))
+
+    for voiced, silent, cost in stretches:
+        turn.resumed()
+        for _ in range(voiced // FRAME):
+            now += FRAME
+            turn.heard(now, voiced=True)
+            work(cost)
+        for step in range(silent // FRAME):
+            now += FRAME
+            turn.heard(now, voiced=False)
+            if step == 2:
+                turn.paused(now)
+                end = now
+            work(cost)
+    while running:
+        now += FRAME
+        work(0)
+    assert turn.hypothesis.final
+    assert turn.hypothesis.words == said(PassRequest(id=0, start=0, end=end, prefix=(), prompt="")).words
