@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import signal
 import sys
 import textwrap
 from collections.abc import AsyncIterator
@@ -162,6 +163,34 @@ def test_replay_stopped_in_the_middle_keeps_what_was_recorded(clips: Path, tmp_p
     tracks, rate_hz = soundfile.read(tmp_path / "kept" / "01-one.wav")
     assert len(tracks) > 0.4 * rate_hz
     assert json.loads((tmp_path / "kept" / "run.json").read_text())["answered"] == 1
+
+
+def test_ctrl_c_ends_a_bench_cleanly_and_the_run_is_written(clips: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+
+    async def story() -> int:
+        spoken = asyncio.Event()
+
+        async def silent(connection: ServerConnection) -> None:
+            async for message in connection:
+                if isinstance(message, bytes):
+                    spoken.set()
+
+        async with serve(silent, "127.0.0.1", 0, process_request=healthz) as server:
+            port = next(iter(server.sockets)).getsockname()[1]
+            words = [sys.executable, "-m", "turngap.voice.cli", "bench", str(clips), "--url", f"ws://127.0.0.1:{port}"]
+            process = await asyncio.create_subprocess_exec(
+                *words, "--json", str(out), "--save", str(tmp_path / "kept"), stdout=asyncio.subprocess.PIPE
+            )
+            await spoken.wait()
+            process.send_signal(signal.SIGINT)
+            await process.communicate()
+            assert process.returncode is not None
+            return process.returncode
+
+    assert asyncio.run(story()) == 130
+    assert json.loads(out.read_text())["schema"] == "turngap.run/1"
+    assert (tmp_path / "kept" / "001-one.wav").exists()
 
 
 def test_replay_says_before_it_starts_what_it_cannot_measure(tmp_path: Path) -> None:

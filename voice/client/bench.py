@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
 from turngap.budget.clock import monotonic
 from turngap.budget.errors import ConfigurationError
@@ -74,17 +75,16 @@ class Bench:
 
     def finish(self) -> None:
         """Write the run and print its table, with what there is."""
-        if not self.records:
-            return
         config = options.circumstances(self._config, late_ms(self._lateness))
         found = summarise(self.records, budget=options.budget(self._args, self.records), config=config)
-        self._console.print(table(found))
+        if self.records:
+            self._console.print(table(found))
         for record in self.records:
             if record.outcome and record.outcome.startswith(failed.__name__):
                 self._console.print(f"  {record.name}: {record.outcome}", style="red", markup=False)
         if self._args.json:
             write_json(self._args.json, found)
-            self._console.print(f"  written to {self._args.json}", style="dim")
+            self._console.print(Text(f"  written to {self._args.json}", "dim"), soft_wrap=True)
 
     async def _converse(self, conversation: Conversation, url: str) -> None:
         try:

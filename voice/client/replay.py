@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from turngap.budget.clock import monotonic
 from turngap.budget.errors import ConfigurationError
@@ -71,7 +72,7 @@ class Replay:
             for clip in clips:
                 conversation = Conversation([clip])
                 self._conversations.append(conversation)
-                self._console.print(f"playing {clip.clip.path} ({clip.recording.seconds:.1f} s)", style="dim")
+                self._console.print(Text(f"playing {clip.clip.path.name} ({clip.recording.seconds:.1f} s)", "dim"))
                 await conversation.hold(url, clock=monotonic, **options.manner(self._args))
                 self._show(conversation)
 
@@ -86,7 +87,7 @@ class Replay:
         if out and self._conversations:
             config = options.circumstances(self._config, late_ms(lateness))
             write_json(out, summarise(records, budget=options.budget(self._args, records), config=config))
-            self._console.print(f"kept in {out}", style="dim")
+            self._console.print(Text(f"kept in {out}", "dim"), soft_wrap=True)
 
     def measured(self) -> bool:
         records = [record for each in self._conversations for record in each.records()]
