@@ -49,11 +49,13 @@ def test_nothing_to_say_has_no_chunks() -> None:
 def test_the_first_chunk_is_small_and_later_ones_grow() -> None:
     assert plan(281, context=11) == [
         Chunk(start=0, end=16, left=0, right=11),
-        Chunk(start=16, end=40, left=11, right=11),
-        Chunk(start=40, end=88, left=11, right=11),
-        Chunk(start=88, end=152, left=11, right=11),
-        Chunk(start=152, end=216, left=11, right=11),
-        Chunk(start=216, end=281, left=11, right=0),
+        Chunk(start=16, end=32, left=11, right=11),
+        Chunk(start=32, end=52, left=11, right=11),
+        Chunk(start=52, end=80, left=11, right=11),
+        Chunk(start=80, end=120, left=11, right=11),
+        Chunk(start=120, end=184, left=11, right=11),
+        Chunk(start=184, end=248, left=11, right=11),
+        Chunk(start=248, end=281, left=11, right=0),
     ]
 
 
