@@ -190,7 +190,7 @@ class Transcription:
         self._pause_closes = None
 
     def _quietest(self) -> int:
-        """The end of the quietest piece of audio after the stable words, but not of the very last, which is too fresh."""
+        """The end of the quietest piece of audio after the stable words; the very last is too fresh."""
         latest = self._heard - samples(0.3)
         past = [(level, end) for end, level in self._levels if self._agreed < end <= latest]
         return min(past)[1] if past else self._heard

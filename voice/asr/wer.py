@@ -13,17 +13,20 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-_ONES: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ONES: Final[list[str]] = re.findall(
+    r"\w+",
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen",
+)
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _ORDINALS: Final = {
-    **dict(zip(_ONES, "zeroth first second third fourth fifth sixth seventh eighth ninth tenth".split(), strict=False)),
-    "eleven": "eleventh",
+    "one": "first",
+    "two": "second",
+    "three": "third",
+    "five": "fifth",
+    "eight": "eighth",
+    "nine": "ninth",
     "twelve": "twelfth",
-    "twenty": "twentieth",
-    "thirty": "thirtieth",
 }
 _SPELLINGS: Final = {
     "mr": "mister",
@@ -169,7 +172,7 @@ def _number(digits: str) -> str:
 
 
 def _thousands(value: int) -> str:
-    if 1100 <= value < 2000 and value % 100 >= 10:
+    if 1500 <= value < 2000 and value % 100 >= 10:
         return f"{_number(str(value // 100))} {_number(str(value % 100))}"  # a year
     rest = f" {_number(str(value % 1000))}" if value % 1000 else ""
     return f"{_number(str(value // 1000))} thousand{rest}"

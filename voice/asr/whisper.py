@@ -52,7 +52,7 @@ class Abandoned(Exception):
 
 
 class WhisperRecognizer:
-    """A Recognizer on one thread of its own. Cancelling :meth:`decode` stops a running pass before its decoder starts."""
+    """A Recognizer on one thread. Cancelling :meth:`decode` stops a running pass before its decoder starts."""
 
     def __init__(self, path: Path, *, name: str, options: WhisperOptions, clock: Clock) -> None:
         self._path = path

@@ -1,0 +1,36 @@
+"""Words that nobody said."""
+
+import pytest
+
+from turngap.voice.asr.guards import is_silence, token_cap, without_loop
+
+
+def test_the_cap_grows_with_the_audio_and_spares_what_was_given() -> None:
+    assert token_cap(2.0, given=0) == 22
+    assert token_cap(2.0, given=10) == 12
+    assert token_cap(1.0, given=100) == 8
+
+
+def test_silence_needs_doubtful_words_as_well() -> None:
+    assert is_silence(no_speech=0.9, logprob=-1.5)
+    assert not is_silence(no_speech=0.9, logprob=-0.3)
+    assert not is_silence(no_speech=0.1, logprob=-1.5)
+
+
+@pytest.mark.parametrize(
+    ("heard", "kept"),
+    [
+        ("I said " + "no " * 9, "I said no"),
+        ("yes " + "thank you. " * 5, "yes thank you."),
+        ("and " + "the man in the moon, " * 3 + "the man", "and the man in the moon,"),
+    ],
+)
+def test_a_loop_is_cut_to_its_first_round(heard: str, kept: str) -> None:
+    assert " ".join(without_loop(heard.split())) == kept
+
+
+@pytest.mark.parametrize(
+    "heard", ["", "no", "no, no, no, no", "one zero zero zero one nine oh", "come on, come on, come on", "a b a b c"]
+)
+def test_what_people_do_repeat_is_kept(heard: str) -> None:
+    assert " ".join(without_loop(heard.split())) == heard
