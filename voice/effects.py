@@ -17,6 +17,13 @@ class BeginTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class GoOn:
+    """The user goes on in the same turn; the pause was none."""
+
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
 class Transcribe:
     """Find out what was said up to this pause."""
 
@@ -82,4 +89,6 @@ class EndTurn:
     outcome: Outcome
 
 
-Effect: TypeAlias = BeginTurn | Transcribe | Draft | Endpoint | Commit | TakeFloor | Discard | Hush | Excuse | EndTurn
+Effect: TypeAlias = (
+    BeginTurn | GoOn | Transcribe | Draft | Endpoint | Commit | TakeFloor | Discard | Hush | Excuse | EndTurn
+)

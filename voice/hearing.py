@@ -37,6 +37,14 @@ class Noticed:
     spans: tuple[Span, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listened:
+    """A frame, and what it settled."""
+
+    frame: Frame
+    noticed: tuple[Noticed, ...]
+
+
 class Hearing:
     """The ear of one conversation. Feed it packets in order; it keeps the audio in :attr:`log`."""
 
@@ -55,8 +63,8 @@ class Hearing:
         """When the 16 kHz sample arrived, or will."""
         return self._media.moment(sample * self.rate_hz // VAD_RATE_HZ)
 
-    async def feed(self, samples: NDArray[np.float32], at: Ns) -> AsyncIterator[Noticed]:
-        """Take a packet that was read at ``at``; tell what it settles."""
+    async def feed(self, samples: NDArray[np.float32], at: Ns) -> AsyncIterator[Listened]:
+        """Take a packet that was read at ``at``; tell what each frame that it completes settles."""
         self._received += len(samples)
         self._media.arrived(self._received, at)
         self.log.append(self._resampler.feed(samples))
@@ -66,8 +74,10 @@ class Hearing:
             probability = await self._activity.probability(self.log.slice(self._framed - FRAME_SAMPLES, self._framed))
             span = Span(stage=Stage.ENDPOINTING, start=began, end=self._clock(), what="vad")
             frame = Frame(end=self._framed, probability=probability, levels_db=self._levels(self._framed))
-            for floor in self._endpointing.feed(frame):
-                yield Noticed(floor=floor, spans=self._spans(floor, span))
+            noticed = tuple(
+                Noticed(floor=floor, spans=self._spans(floor, span)) for floor in self._endpointing.feed(frame)
+            )
+            yield Listened(frame=frame, noticed=noticed)
 
     def _spans(self, floor: Floor, vad: Span) -> tuple[Span, ...]:
         if not isinstance(floor, Pause):

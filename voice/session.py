@@ -21,6 +21,7 @@ from turngap.llm.history import History
 from turngap.llm.protocol import Backend, Limits
 from turngap.voice.asr.incremental import PassRequest, Transcription
 from turngap.voice.asr.protocol import Recognizer
+from turngap.voice.audio.level import SILENCE_DB
 from turngap.voice.book import TurnBook
 from turngap.voice.effects import (
     BeginTurn,
@@ -31,11 +32,12 @@ from turngap.voice.effects import (
     Endpoint,
     EndTurn,
     Excuse,
+    GoOn,
     Hush,
     TakeFloor,
     Transcribe,
 )
-from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Endpointing, Onset, Pause, VoiceActivity
+from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Endpointing, Frame, Onset, Pause, VoiceActivity
 from turngap.voice.events import (
     AudioEnded,
     AudioStarted,
@@ -57,6 +59,9 @@ logger = logging.getLogger(__name__)
 
 PREROLL_SAMPLES = VAD_RATE_HZ * 3 // 10
 """The detector is sure only after some frames, and a soft first consonant comes before them."""
+
+VOICED = 0.5
+"""From this probability on a frame counts as voiced for the pace of the recogniser."""
 
 STARVED: Ns = 1000 * MS
 """No packet for so long is no jitter any more."""
@@ -103,7 +108,7 @@ class Session:
             barge_in=manner.barge_in, deadline=manner.deadline, draft_at_pause=manner.draft_at_pause
         )
         self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock)
-        self._transcription = Transcription()
+        self._transcription = Transcription(0)
         self._history = History(manner.system)
         self._conversation = parts.backend.converse()
         # Events are few, some for each pause and each reply, and deciding takes microseconds: it cannot fill up.
@@ -117,7 +122,7 @@ class Session:
         self._making: asyncio.Task[None] | None = None
         self._conversing = asyncio.Lock()
         self._playing: asyncio.Task[None] | None = None
-        self._passing = 0
+        self._passing: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Converse until the client leaves or has no more to say."""
@@ -138,9 +143,10 @@ class Session:
 
     async def _hear(self) -> None:
         while (packet := await self._next_packet()) is not None:
-            async for noticed in self._hearing.feed(packet.samples, packet.at):
-                self._notice(noticed)
-            self._advance()
+            async for listened in self._hearing.feed(packet.samples, packet.at):
+                self._listen(listened.frame)
+                for noticed in listened.noticed:
+                    self._notice(noticed)
         self._end_of_audio()
 
     async def _next_packet(self) -> Packet | None:
@@ -166,38 +172,47 @@ class Session:
                 event = SpeechPaused(at=self._clock(), endpoint_due=self._hearing.moment(endpoint))
         self._inbox.put_nowait((event, noticed))
 
-    def _advance(self) -> None:
+    def _listen(self, frame: Frame) -> None:
         """Keep the audio that is needed, and the running hypothesis fresh."""
         log = self._hearing.log
         if self._book is None:
             log.forget_before(log.end - IDLE_MEMORY_SAMPLES)
-        elif self._machine.state is State.USER and not self._passing:
-            request = self._transcription.wants(log.end)
-            if request is not None:
-                self._tasks.create_task(self._pass(request, None))
+            return
+        level = max(frame.levels_db, default=SILENCE_DB)
+        self._transcription.heard(frame.end, voiced=frame.probability >= VOICED, level_db=level)
+        self._transcribe_next()
 
-    async def _pass(self, request: PassRequest, draft: DraftId | None) -> None:
-        """One pass of the recogniser; for ``draft`` it is the one that the reply waits for."""
-        book = self._book
-        self._passing += 1
+    def _transcribe_next(self) -> None:
+        """Start the pass that is wanted now, if one is."""
+        request = self._transcription.wants()
+        if request is None:
+            return
+        if request.supersedes is not None and self._passing is not None:
+            self._passing.cancel()
+        self._passing = self._tasks.create_task(
+            self._pass(request, self._machine.live, self._transcription, self._book)
+        )
+
+    async def _pass(
+        self, request: PassRequest, draft: DraftId, transcription: Transcription, book: TurnBook | None
+    ) -> None:
+        """One pass of the recogniser, and what follows from its words."""
         try:
             audio = self._hearing.log.slice(request.start, request.end)
             heard = await self._parts.recognizer.decode(audio, prefix=request.prefix, prompt=request.prompt)
         except StageError as error:
-            await self._fail(draft, error)
+            transcription.drop(request)
+            await self._fail(draft if request.final else None, error)
             return
-        finally:
-            self._passing -= 1
-        if book is None or book is not self._book:
-            return  # the turn is over
-        hypothesis = self._transcription.take(request, heard)
-        if hypothesis is None:
-            return
+        hypothesis = transcription.take(request, heard)
+        if hypothesis is None or book is None or book is not self._book:
+            return  # nobody waits for it any more
+        if hypothesis.final and draft == self._machine.live:
+            book.transcribed(draft, hypothesis.text, at=self._clock(), spans=heard.spans)
+            self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
+        else:
+            self._transcribe_next()
         await self._door.hypothesis(book.turn, " ".join(hypothesis.stable), " ".join(hypothesis.unstable))
-        if draft is not None and draft == self._machine.live and book is self._book:
-            text = " ".join((*hypothesis.stable, *hypothesis.unstable))
-            book.transcribed(draft, text, at=self._clock(), spans=heard.spans)
-            self._tell(Heard(at=self._clock(), id=draft, text=text))
 
     # Deciding.
 
@@ -230,6 +245,8 @@ class Session:
         match effect:
             case BeginTurn(turn=turn):
                 self._begin(turn)
+            case GoOn():
+                self._transcription.resumed()
             case Transcribe(id=draft):
                 self._transcribe(draft, noticed)
             case Draft(id=draft, text=text):
@@ -254,8 +271,7 @@ class Session:
     def _begin(self, turn: int) -> None:
         start = max(0, self._onset - PREROLL_SAMPLES)
         self._hearing.log.forget_before(start)
-        self._transcription = Transcription()
-        self._transcription.begin(start)
+        self._transcription = Transcription(start)
         self._book = TurnBook(turn, self._onset)
 
     def _transcribe(self, draft: DraftId, noticed: Noticed | None) -> None:
@@ -264,8 +280,8 @@ class Session:
         assert isinstance(noticed.floor, Pause)
         speech_end_at = self._hearing.moment(noticed.floor.speech_end)
         self._book.paused(draft, noticed.floor, speech_end_at=speech_end_at, at=self._clock(), spans=noticed.spans)
-        request = self._transcription.final(self._hearing.log.end)
-        self._tasks.create_task(self._pass(request, draft))
+        self._transcription.paused(self._hearing.log.end)
+        self._transcribe_next()
 
     def _endpoint(self, draft: DraftId, due: Ns | None) -> None:
         assert self._book is not None

@@ -38,6 +38,7 @@ from turngap.voice.effects import (
     Endpoint,
     EndTurn,
     Excuse,
+    GoOn,
     Hush,
     TakeFloor,
     Transcribe,
@@ -140,6 +141,7 @@ class TurnMachine:
     def _resume(self, event: SpeechStarted) -> Iterator[Effect]:
         self._endpoint_due = self._reply_due = None
         self.state = State.USER
+        yield GoOn(self._live.turn)
         if self._drafted:
             self._drafted = False
             yield Discard(self._live)

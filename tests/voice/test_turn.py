@@ -20,6 +20,7 @@ from turngap.voice.effects import (
     Endpoint,
     EndTurn,
     Excuse,
+    GoOn,
     Hush,
     TakeFloor,
     Transcribe,
@@ -97,6 +98,7 @@ def test_going_on_speaking_discards_the_draft_unheard() -> None:
     )
     assert effects[2:] == [
         (1000 * MS, Draft(FIRST, "what time")),
+        (1050 * MS, GoOn(1)),
         (1050 * MS, Discard(FIRST)),
         (1500 * MS, Transcribe(SECOND)),
         (1600 * MS, Draft(SECOND, "what time is it")),
@@ -109,6 +111,7 @@ def test_a_turn_is_reopened_while_nothing_was_heard() -> None:
     machine = TurnMachine()
     asked(machine)
     assert play(machine, SpeechStarted(at=1200 * MS), pause(1500, due=1700)) == [
+        (1200 * MS, GoOn(1)),
         (1200 * MS, Discard(FIRST)),
         (1500 * MS, Transcribe(SECOND)),
     ]

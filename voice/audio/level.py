@@ -22,6 +22,7 @@ SILENCE_DB: Final = -100.0
 
 ABOVE_FLOOR_DB: Final = 8.0
 BELOW_LOUD_DB: Final = 30.0
+LOUD_RANGE_DB: Final = 3.0
 
 
 def block_levels(samples: NDArray[np.float32], block: int) -> NDArray[np.float64]:
@@ -46,8 +47,11 @@ def first_audible(samples: NDArray[np.float32], rate_hz: int, *, start: int = 0)
 
 
 def voiced_threshold_db(floor_db: float, loud_db: float) -> float:
-    """The level that a 10 ms block must exceed to count as voiced."""
-    return max(floor_db + ABOVE_FLOOR_DB, loud_db - BELOW_LOUD_DB)
+    """The level that a 10 ms block must exceed to count as voiced.
+
+    Where nothing but speech was heard so far, what seems to be the floor is speech too: loud parts always count.
+    """
+    return max(min(floor_db + ABOVE_FLOOR_DB, loud_db - LOUD_RANGE_DB), loud_db - BELOW_LOUD_DB)
 
 
 def last_voiced_block(levels_db: Sequence[float] | NDArray[np.float64], threshold_db: float) -> int | None:

@@ -1,0 +1,264 @@
+"""Whole conversations on leaping time, with the shipped fakes."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from leap import LeapingLoop, run
+from numpy.typing import NDArray
+from turngap.budget.clock import MS, SECOND, Ns, milliseconds
+from turngap.llm.backends import make_backend
+from turngap.voice.asr.registry import make_recognizer
+from turngap.voice.audio.level import first_audible
+from turngap.voice.endpointing.energy import EnergyActivity
+from turngap.voice.endpointing.hangover import Hangover
+from turngap.voice.protocols.door import ClientGone, Packet
+from turngap.voice.session import Manner, Parts, Session
+from turngap.voice.tts.registry import make_synthesizer
+
+RATE = 16_000
+PACKET = RATE // 50
+
+
+def no_model(name: str) -> NoReturn:
+    raise AssertionError(f"the fakes asked for {name}")
+
+
+@dataclass
+class ScriptedDoor:
+    """Speaks stretches of (seconds of voice, seconds of silence) in real time, and notes what it is told, when."""
+
+    loop: LeapingLoop
+    speech: list[tuple[float, float]]
+    leaves: bool = False
+    stalls: Mapping[int, Ns] = field(default_factory=dict)
+    rate_hz: int = RATE
+    said: list[tuple[float, str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._start = self.loop.clock()
+        rng = np.random.default_rng(0)
+        pieces = []
+        for voiced, silent in self.speech:
+            pieces.append(0.2 * np.sin(np.arange(int(voiced * RATE)) / 5))
+            pieces.append(rng.normal(0, 0.0005, int(silent * RATE)))
+        self._audio = np.concatenate(pieces).astype(np.float32)
+        self._at = 0
+
+    async def packet(self) -> Packet | None:
+        index = self._at // PACKET
+        if self._at >= len(self._audio):
+            if self.leaves:
+                raise ClientGone
+            return None
+        due = self._start + (index + 1) * 20 * MS
+        if (wait := due - self.loop.clock()) > 0:
+            await asyncio.sleep(wait / SECOND)
+        samples = self._audio[self._at : self._at + PACKET]
+        self._at += PACKET
+        self.loop.stall(self.stalls.get(index, 0))
+        return Packet(samples, self.loop.clock())
+
+    async def audio(self, samples: NDArray[np.float32]) -> None:
+        self._note("audio", samples)
+
+    async def clear(self) -> None:
+        self._note("clear", None)
+
+    async def transcript(self, role: str, text: str) -> None:
+        self._note(role, text)
+
+    async def hypothesis(self, turn: int, stable: str, unstable: str) -> None:
+        self._note("hypothesis", (stable, unstable))
+
+    async def turn(self, report: Mapping[str, Any]) -> None:
+        self._note("turn", dict(report))
+
+    async def error(self, code: str, message: str, remedy: str) -> None:
+        self._note("error", code)
+
+    def _note(self, kind: str, value: Any) -> None:
+        self.said.append((milliseconds(self.loop.clock() - self._start), kind, value))
+
+    def of(self, kind: str) -> list[Any]:
+        return [value for _, said, value in self.said if said == kind]
+
+    def first_audio_ms(self) -> float:
+        return next(at for at, kind, value in self.said if kind == "audio" and first_audible(value, RATE) is not None)
+
+
+def converse(
+    *speech: tuple[float, float],
+    llm: str = "scripted?reply=Sure, one moment. I am looking for it now.",
+    asr: str = "scripted?text=what time is it",
+    voice: str = "tone",
+    leaves: bool = False,
+    stalls: Mapping[int, Ns] | None = None,
+    **manner: Any,
+) -> ScriptedDoor:
+    loop = LeapingLoop()
+    door = ScriptedDoor(loop, list(speech), leaves=leaves, stalls=stalls or {})
+    find: Any = no_model
+
+    async def hold() -> None:
+        backend = make_backend(llm, find_model=find, clock=loop.clock)
+        parts = Parts(
+            activity=EnergyActivity(),
+            endpointing=Hangover(),
+            recognizer=make_recognizer(asr, find_model=find, clock=loop.clock),
+            backend=backend,
+            synthesizer=make_synthesizer(voice, find_model=find, clock=loop.clock),
+        )
+        async with asyncio.timeout(600):
+            await Session(door, parts, Manner(system="Be brief.", **manner), loop.clock).run()
+        left = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        assert left == [], "a session leaves no task behind"
+
+    run(loop, hold())
+    return door
+
+
+def test_an_answer_leaves_with_the_endpoint_when_everything_else_costs_nothing() -> None:
+    door = converse((1.0, 3.0))
+    assert door.first_audio_ms() == pytest.approx(1200, abs=10)
+    (turn,) = door.of("turn")
+    assert turn["outcome"] == "answered"
+    assert turn["reported_gap_ms"] == pytest.approx(200, abs=1)
+    assert turn["text"] == "what time is it"
+    assert turn["reply"] == "Sure, one moment. I am looking for it now."
+    assert door.of("user") == ["what time is it"]
+    assert door.of("agent") == [turn["reply"]]
+    assert door.of("clear") == door.of("error") == []
+
+
+def test_charges_and_residual_are_the_gap() -> None:
+    (turn,) = converse((1.0, 3.0), llm="scripted?prefill_ms=300&token_ms=40&reply=Well, yes.").of("turn")
+    charged = sum(charge for charge in turn["charges_ms"].values() if charge is not None)
+    assert charged == pytest.approx(turn["reported_gap_ms"])
+    assert turn["residual_ms"] == pytest.approx(0, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("slow", "stage"),
+    [
+        ({"asr": "scripted?text=yes&cost_ms=700"}, "asr"),
+        ({"llm": "scripted?prefill_ms=700&reply=Yes."}, "prefill"),
+        ({"llm": "scripted?token_ms=700&reply=Yes, sir."}, "decode"),
+        ({"voice": "tone?cost_ms=700"}, "tts"),
+    ],
+)
+def test_the_stage_that_is_slow_is_the_one_that_is_blamed(slow: dict[str, str], stage: str) -> None:
+    (turn,) = converse((1.0, 4.0), **slow).of("turn")
+    assert turn["culprit"] == stage
+    assert turn["charges_ms"][stage] >= 690
+    assert turn["residual_ms"] == pytest.approx(0, abs=1)
+
+
+def test_a_stalled_loop_is_residual_and_nothing_else() -> None:
+    plain = converse((1.0, 3.0)).of("turn")[0]
+    (turn,) = converse((1.0, 3.0), stalls={55: 600 * MS}).of("turn")
+    assert turn["culprit"] == "residual"
+    assert turn["residual_ms"] == pytest.approx(turn["reported_gap_ms"] - plain["reported_gap_ms"], abs=40)
+    for stage, charge in turn["charges_ms"].items():
+        if stage not in ("residual", "endpointing") and charge is not None:
+            assert charge == pytest.approx(plain["charges_ms"][stage] or 0, abs=1)
+    assert turn["charges_ms"]["endpointing"] <= plain["charges_ms"]["endpointing"] + 1
+
+
+def test_going_on_after_a_short_pause_is_one_turn_and_nothing_slips_out() -> None:
+    door = converse((1.0, 0.15), (1.0, 3.0))
+    (turn,) = door.of("turn")
+    assert turn["outcome"] == "answered"
+    assert turn["revisions"] == 2
+    assert door.first_audio_ms() == pytest.approx(2350, abs=20)
+
+
+def test_going_on_after_the_endpoint_reopens_the_turn_while_nothing_was_heard() -> None:
+    door = converse((1.0, 0.5), (1.0, 3.0), llm="scripted?prefill_ms=800&reply=Yes.")
+    (turn,) = door.of("turn")
+    assert turn["revisions"] == 2
+    assert door.first_audio_ms() > 2500
+
+
+def test_two_turns_know_each_other() -> None:
+    door = converse((1.0, 4.0), (1.0, 4.0))
+    assert [turn["outcome"] for turn in door.of("turn")] == ["answered", "answered"]
+
+
+def test_a_barge_in_hushes_and_keeps_what_was_heard() -> None:
+    words = " ".join(f"word{index}" for index in range(60)) + "."
+    door = converse((1.0, 1.5), (1.5, 6.0), llm=f"scripted?reply={words}")
+    first, second = door.of("turn")
+    assert first["outcome"] == "interrupted"
+    assert door.of("clear") == [None]
+    assert words.startswith(first["reply"])
+    assert 5 < len(first["reply"].split()) < 40
+    assert second["outcome"] == "answered"
+
+
+def test_a_cough_over_the_reply_does_not_stop_it() -> None:
+    words = " ".join(f"word{index}" for index in range(40)) + "."
+    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}")
+    (turn,) = door.of("turn")
+    assert turn["outcome"] == "answered"
+    assert turn["reply"] == words
+
+
+def test_silence_gets_no_reply() -> None:
+    door = converse((0.0, 60.0))
+    assert door.said == []
+
+
+def test_no_words_get_no_reply() -> None:
+    door = converse((1.0, 3.0), asr="scripted?text=")
+    (turn,) = door.of("turn")
+    assert turn["outcome"] == "no_words"
+    assert door.of("audio") == []
+
+
+@pytest.mark.parametrize("failing", ["fail=before", "stall=before"])
+def test_a_backend_that_gives_nothing_is_excused_within_the_deadline(failing: str) -> None:
+    door = converse((1.0, 6.0), (1.0, 6.0), llm=f"scripted?reply=Yes.&{failing}", stall=1000 * MS)
+    assert [turn["outcome"] for turn in door.of("turn")] == ["failed", "failed"]
+    assert door.of("error") == ["prefill_failed", "prefill_failed"]
+    assert door.first_audio_ms() <= 1000 + 200 + 5000
+    assert door.of("turn")[0]["failure"]
+
+
+@pytest.mark.parametrize("failing", ["fail=after", "stall=after"])
+def test_a_backend_that_breaks_off_is_signalled_and_the_next_turn_works(failing: str) -> None:
+    door = converse((1.0, 9.0), (1.0, 9.0), llm=f"scripted?reply=Well, yes and no.&{failing}", stall=1000 * MS)
+    assert [turn["outcome"] for turn in door.of("turn")] == ["failed", "failed"]
+    assert door.of("error") == ["decode_failed", "decode_failed"]
+
+
+def test_a_recogniser_that_fails_is_excused() -> None:
+    door = converse((1.0, 6.0), asr="scripted?text=yes&fail=-1")
+    assert [turn["outcome"] for turn in door.of("turn")] == ["failed"]
+    assert "asr_failed" in door.of("error")
+
+
+def test_a_voice_that_fails_ends_the_turn_with_a_signal() -> None:
+    door = converse((1.0, 6.0), voice="tone?fail=1")
+    assert [turn["outcome"] for turn in door.of("turn")] == ["failed"]
+    assert door.of("error") == ["tts_failed", "tts_failed"]
+
+
+@pytest.mark.parametrize("speech", [[(0.5, 0.0)], [(1.0, 0.5)], [(1.0, 1.0), (0.2, 0.0)]])
+def test_a_client_that_leaves_takes_everything_with_it(speech: list[tuple[float, float]]) -> None:
+    words = " ".join(f"word{index}" for index in range(60))
+    converse(*speech, llm=f"scripted?reply={words}.", leaves=True)
+
+
+def test_a_client_that_ends_mid_word_is_still_answered() -> None:
+    door = converse((1.0, 0.0))
+    (turn,) = door.of("turn")
+    assert turn["outcome"] == "answered"
+
+
+def test_the_models_are_not_needed(tmp_path: Path) -> None:
+    assert converse((1.0, 2.0)).of("turn")
