@@ -1,6 +1,6 @@
 """What all tests share: how hard properties try, and when a test is left out.
 
-Hypothesis tries 200 examples, and 1,000 in CI. A property of the turn machine should ask for twice what the
+Hypothesis tries 200 examples, 1,000 in CI, and 50 where only speed is asked for (scripts/test.py --fast). A property of the turn machine should ask for twice what the
 profile says (``@settings(max_examples=2 * settings.default.max_examples)``): at 100 a real bug went unfound
 six times of six, at 2,000 it was found six times of six.
 
@@ -18,6 +18,7 @@ from turngap.voice.models import store
 from turngap.voice.models.entries import CATALOGUE
 
 # No deadline: these machines are shared and slow at times, and a slow example is no wrong one.
+settings.register_profile("fast", max_examples=50, deadline=None)
 settings.register_profile("dev", max_examples=200, deadline=None)
 settings.register_profile("ci", max_examples=1000, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")

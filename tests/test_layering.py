@@ -7,6 +7,7 @@ The pure modules (pure_modules.txt, beside this file) do none of it, and no I/O.
 import ast
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,6 +134,11 @@ def allowed(path: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch(path, pattern) for pattern in patterns)
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    return ast.parse(file.read_text("utf-8"))
+
+
 RULES = {
     "imports point from voice to llm to budget": crossed,
     "only the clock module reads time": time_read,
@@ -148,9 +154,7 @@ def test_the_source_keeps_the_rule(rule: str) -> None:
     for package in MAY_IMPORT:
         for file in sorted((ROOT / package).rglob("*.py")):
             path = file.relative_to(ROOT).as_posix()
-            broken += [
-                f"{path}:{use.line}: {use.name}" for use in RULES[rule](ast.parse(file.read_text("utf-8")), path)
-            ]
+            broken += [f"{path}:{use.line}: {use.name}" for use in RULES[rule](parsed(file), path)]
     assert not broken, f"{rule}:\n" + "\n".join(broken)
 
 
