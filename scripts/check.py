@@ -76,7 +76,7 @@ def types() -> Outcome:
     outcome = run(
         [*command, "turngap", *(str(ROOT / name) for name in ("tests", "scripts"))],
         cwd=tree,
-        variables={"MYPYPATH": os.pathsep.join((".", str(ROOT / "scripts")))},
+        variables={"MYPYPATH": os.pathsep.join((".", str(ROOT / "scripts"), str(ROOT / "tests")))},
     )
     return outcome._replace(text=re.sub(r"^turngap/", "", outcome.text, flags=re.MULTILINE))
 
