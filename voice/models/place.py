@@ -55,7 +55,7 @@ def place(chunks: Iterable[bytes], target: Path, *, size: int, sha256: str, orig
     count = 0
     part = target.with_name(f".{target.name}.{secrets.token_hex(4)}{PART}")
     try:
-        with part.open("wb") as out:
+        with writing(target), part.open("wb") as out:
             for chunk in chunks:
                 out.write(chunk)
                 digest.update(chunk)
@@ -95,7 +95,7 @@ def flush(descriptor: int) -> None:
 
 def settle(path: Path) -> None:
     """Flush a file that somebody else wrote."""
-    with path.open("rb+") as file:
+    with writing(path), path.open("rb+") as file:
         flush(file.fileno())
 
 

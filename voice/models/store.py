@@ -188,7 +188,8 @@ class Pull:
         self.progress.say(f"{model.name}: {preparation.says}")
         out = folder / _OUT
         out.mkdir()
-        preparation.run(folder, out)
+        with writing(out):
+            preparation.run(folder, out)
         pins = {}
         for path in sorted(out.iterdir()):
             settle(path)
