@@ -2,6 +2,7 @@
 
     python3 scripts/demo.py                        with a recording that comes along with the models
     python3 scripts/demo.py --wav mine.wav         with one of your own (more than one: --wav a.wav b.wav)
+    python3 scripts/demo.py --llm SPEC             other options are those of turngap replay
 
 Makes the environment, fetches the models (once), starts a server, speaks the recording into it in real time, and
 shows transcript, reply and waterfall. Both sides are kept as a WAV, and the reply is played where there is a device.
@@ -41,7 +42,7 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--wav", nargs="+", type=Path, metavar="FILE", help="your own recordings instead of ours")
     parser.add_argument("--save", type=Path, default=ROOT / "runs" / "demo", metavar="DIR", help="where both sides go")
     parser.add_argument("--silent", action="store_true", help="do not play the reply")
-    options = parser.parse_args(words)
+    options, options.further = parser.parse_known_args(words)
     for file in options.wav or ():
         if not file.is_file():
             parser.error(f"there is no file {file}")
@@ -94,7 +95,7 @@ def main(options: argparse.Namespace) -> int:
     if status := pull():
         return status
     files = options.wav or [recording()]
-    if status := turngap("replay", *(str(file) for file in files), "--save", str(options.save)):
+    if status := turngap("replay", *(str(file) for file in files), "--save", str(options.save), *options.further):
         return status
     saved = sorted(options.save.glob("*.wav"))
     print("\nBoth sides (left you, right the agent):", *saved, sep="\n  ")

@@ -2,7 +2,7 @@
 
 Hypothesis tries 200 examples, 1,000 in CI, and 50 where only speed is asked for (scripts/test.py --fast).
 A property of the turn machine should ask for twice what the profile says
-(``@settings(max_examples=2 * settings.default.max_examples)``): at 100 a real bug went unfound six times of six,
+(``@settings(max_examples=2 * settings().max_examples)``): at 100 a real bug went unfound six times of six,
 at 2,000 it was found six times of six.
 
 ``soak`` tests run only where ``-m`` asks for them. ``model`` tests are skipped, saying so, where the models that
