@@ -52,7 +52,8 @@ def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
 def test_a_given_prefix_begins_the_words_and_the_cap_holds(recognizer: Recognizer) -> None:
     heard = asyncio.run(recognizer.decode(buzz(1.0), prefix=("Good", "morning,"), prompt="Hello."))
     assert heard.words[:2] == ("Good", "morning,")
-    assert len(heard.words) <= 2 + 15
+    assert heard.words.count("Good") == 1
+    assert len(heard.words) <= 15
     assert [span.what for span in heard.spans] == ["queue", "encode", "decode"]
     assert all(span.stage is Stage.ASR and span.start <= span.end for span in heard.spans)
 

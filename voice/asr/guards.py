@@ -14,9 +14,9 @@ NO_SPEECH_LOGPROB: Final = -1.0
 LONGEST_PERIOD: Final = 12
 
 
-def token_cap(seconds: float, *, given: int) -> int:
-    """How many new tokens so much audio can hold, after those of the prefix."""
-    return max(SPARE_TOKENS, round(seconds * TOKENS_PER_SECOND) + SPARE_TOKENS - given)
+def token_cap(seconds: float) -> int:
+    """How many tokens so much audio can hold."""
+    return round(seconds * TOKENS_PER_SECOND) + SPARE_TOKENS
 
 
 def is_silence(*, no_speech: float, logprob: float) -> bool:

@@ -167,12 +167,12 @@ class _Loaded:
         """All of the text: the prefix, and what the decoder adds to it."""
         given = self._encode_text(" ".join(prefix))
         tokens = [*self._previous(prompt), *self.tokenizer.sot_sequence, self.tokenizer.no_timestamps, *given]
-        cap = token_cap(seconds, given=len(given))
+        cap = token_cap(seconds)
         result = self.model.model.generate(
             encoded,
             [tokens],
             beam_size=self._options.beam,
-            # CTranslate2 stops at half of this, or at this less the tokens given, whichever comes first.
+            # CTranslate2 stops at half of this, or at this less what comes before the text, whichever is less.
             max_length=max(2 * cap, cap + len(tokens)),
             # Else the first new token may not be the end, and after a complete prefix there has to be a word more.
             suppress_blank=not given,
@@ -182,9 +182,8 @@ class _Loaded:
         )[0]
         if not given and is_silence(no_speech=result.no_speech_prob, logprob=result.scores[0]):
             return ()
-        added = [token for token in result.sequences_ids[0] if token < self.tokenizer.eot]
-        words = tuple(self.tokenizer.decode([*given, *added]).split())
-        return without_loop(words)
+        # The sequence begins with the tokens that were given.
+        return without_loop(self.tokenizer.decode(result.sequences_ids[0]).split())
 
     def _previous(self, prompt: str) -> list[int]:
         return [self.tokenizer.sot_prev, *self._encode_text(prompt)[-PROMPT_TOKENS:]] if prompt else []
