@@ -80,8 +80,10 @@ def test_words_of_two_passes_become_the_prefix_of_the_next() -> None:
     heard(turn, wanted(turn), "what time.")
     speak(turn, 1.0, 2.0)
     assert heard(turn, wanted(turn), "What time is it") == Hypothesis(stable=("What", "time"), unstable=("is", "it"))
-    turn.paused(samples(2.1))
+    speak(turn, 2.0, 3.0)
     assert wanted(turn).prefix == ("What", "time")
+    turn.paused(samples(3.1))
+    assert wanted(turn).prefix == (), "the final pass listens afresh"
 
 
 def test_a_pause_wants_one_final_pass_over_the_whole_segment() -> None:
@@ -138,7 +140,7 @@ def test_a_long_segment_ends_with_the_pause_if_the_user_goes_on() -> None:
 
 
 def test_a_segment_without_a_pause_is_cut_at_its_quietest_place() -> None:
-    turn = Transcription(0, pacing=Pacing(voiced=samples(100)))
+    turn = Transcription(0, pacing=Pacing(voiced=samples(100), cut_after=samples(16.0)))
     speak(turn, 0.0, 13.0)
     speak(turn, 13.0, 13.1, level_db=-45.0)
     speak(turn, 13.1, 16.2)

@@ -5,13 +5,12 @@ from typing import Final
 
 from turngap.voice.asr.stable import plain
 
-TOKENS_PER_SECOND: Final = 7
-"""Fast English is about five words a second, at 1.3 tokens a word; a loop fills whatever it is given."""
+TOKENS_PER_SECOND: Final = 6
+"""Fast English is four to five words a second, at 1.3 tokens a word; a loop fills whatever it is given."""
 SPARE_TOKENS: Final = 8
 NO_SPEECH_PROBABILITY: Final = 0.6
 NO_SPEECH_LOGPROB: Final = -1.0
 """Whisper's own thresholds: silence is believed only where the words are doubtful too."""
-LONGEST_PERIOD: Final = 12
 
 
 def token_cap(seconds: float) -> int:
@@ -24,18 +23,19 @@ def is_silence(*, no_speech: float, logprob: float) -> bool:
     return no_speech > NO_SPEECH_PROBABILITY and logprob < NO_SPEECH_LOGPROB
 
 
-def without_loop(words: Sequence[str]) -> tuple[str, ...]:
+def without_loop(words: Sequence[str], *, cut_off: bool = False) -> tuple[str, ...]:
     """The words up to the first round of a loop at their end, all of them where there is none.
 
     People do say "no, no, no" and "zero zero zero": a loop is six times the same word, four times the same two or
-    three, or three times the same longer phrase. Its last round may be cut short.
+    three, or three times the same longer phrase; its last round may be cut short. In words that were ``cut_off`` at
+    the cap, which speech does not reach, five words or more that begin a second round are enough.
     """
     said = [plain(word) for word in words]
-    for period in range(1, LONGEST_PERIOD + 1):
+    for period in range(1, len(said)):
         run = 0
         while run + period < len(said) and said[-1 - run] == said[-1 - run - period]:
             run += 1
         rounds = 6 if period == 1 else 4 if period <= 3 else 3
-        if run + period >= rounds * period:
+        if run + period >= rounds * period or (cut_off and run >= min(period, 5)):
             return tuple(words[: len(words) - run])
     return tuple(words)

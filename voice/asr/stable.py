@@ -18,8 +18,9 @@ HOLD_BACK_WORDS: Final = 1
 class Hypothesis:
     """What the user is thought to have said in this turn so far.
 
-    ``stable`` only ever grows within a turn. ``final`` says that this is the text up to the pause that was asked for,
-    ``unstable`` words included; should the user go on, only ``stable`` is promised.
+    From one interim pass to the next ``stable`` only grows. ``final`` says that this is the text up to the pause that
+    was asked for, ``unstable`` words included; it comes from a pass that listened afresh, so it may overrule even
+    stable words. Should the user go on, only ``stable`` is kept.
     """
 
     stable: tuple[str, ...] = ()
@@ -73,5 +74,12 @@ class StableWords:
         agreed = min(agreement(self._previous, words), len(words) - self._hold_back)
         if agreed > len(self.stable):
             self.stable += words[len(self.stable) : agreed]
+        self.unstable = words[len(self.stable) :]
+        self._previous = words
+
+    def settle(self, words: Sequence[str]) -> None:
+        """Add a pass that listened afresh to a whole utterance: its words stand, and stable words that differ fall."""
+        words = tuple(words)
+        self.stable = words[: agreement(self.stable, words)]
         self.unstable = words[len(self.stable) :]
         self._previous = words

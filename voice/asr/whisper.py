@@ -183,7 +183,8 @@ class _Loaded:
         if not given and is_silence(no_speech=result.no_speech_prob, logprob=result.scores[0]):
             return ()
         # The sequence begins with the tokens that were given.
-        return without_loop(self.tokenizer.decode(result.sequences_ids[0]).split())
+        heard = result.sequences_ids[0]
+        return without_loop(self.tokenizer.decode(heard).split(), cut_off=len(heard) >= cap)
 
     def _previous(self, prompt: str) -> list[int]:
         return [self.tokenizer.sot_prev, *self._encode_text(prompt)[-PROMPT_TOKENS:]] if prompt else []
