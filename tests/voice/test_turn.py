@@ -311,7 +311,7 @@ class World:
 stretches = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 60)), min_size=1, max_size=6)
 
 
-@settings(max_examples=2 * settings.default.max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(stretches, st.lists(st.integers(0, 1000), max_size=40))
 def test_whatever_happens_every_turn_ends_and_every_draft_has_one_fate(
     speech: list[tuple[int, int]], choices: list[int]
