@@ -48,13 +48,13 @@ def test_case_and_signs_do_not_count_but_apostrophes_inside_a_word_do() -> None:
 def test_a_pass_that_listened_afresh_overrules_stable_words() -> None:
     words = passes("desire and they say", "desire and they say")
     assert words.stable == ("desire", "and", "they")
-    words.settle("There's iron they say".split())
+    words.settle(["There's", "iron", "they", "say"])
     assert (words.stable, words.unstable) == ((), ("There's", "iron", "they", "say"))
 
 
 def test_it_confirms_those_that_agree_in_its_own_wording() -> None:
     words = passes("what. time is", "what. time is")
-    words.settle("What time was it".split())
+    words.settle(["What", "time", "was", "it"])
     assert (words.stable, words.unstable) == (("What", "time"), ("was", "it"))
 
 
