@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from leap import LeapingLoop, run
 from numpy.typing import NDArray
+
 from turngap.budget.clock import MS, SECOND, Ns, milliseconds
 from turngap.llm.backends import make_backend
 from turngap.voice.asr.registry import make_recognizer
@@ -151,7 +152,7 @@ def test_charges_and_residual_are_the_gap() -> None:
         ({"voice": "tone?cost_ms=700"}, "tts"),
     ],
 )
-def test_the_stage_that_is_slow_is_the_one_that_is_blamed(slow: dict[str, str], stage: str) -> None:
+def test_the_stage_that_is_slow_is_the_one_that_is_blamed(slow: dict[str, Any], stage: str) -> None:
     (turn,) = converse((1.0, 4.0), **slow).of("turn")
     assert turn["culprit"] == stage
     assert turn["charges_ms"][stage] >= 690
