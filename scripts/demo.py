@@ -42,7 +42,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--wav", nargs="+", type=Path, metavar="FILE", help="your own recordings instead of ours")
     parser.add_argument("--save", type=Path, default=ROOT / "runs" / "demo", metavar="DIR", help="where both sides go")
     parser.add_argument("--silent", action="store_true", help="do not play the reply")
-    options, options.further = parser.parse_known_args(words)
+    options, further = parser.parse_known_args(words)
+    options.further = further
     for file in options.wav or ():
         if not file.is_file():
             parser.error(f"there is no file {file}")
