@@ -1,0 +1,36 @@
+"""The language models that can be chosen: ``local[:MODEL][?...]``, ``scripted[?...]``, and those of other packages."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from turngap.budget.clock import Clock
+from turngap.budget.errors import ConfigurationError
+from turngap.llm.protocol import Backend
+from turngap.llm.spec import Registry, Spec
+
+
+def _local(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> Backend:
+    try:
+        from turngap.llm.backends.local import LocalBackend
+    except ImportError as error:
+        raise ConfigurationError(
+            f"the local backend needs {error.name}", remedy="Install it with: pip install 'turngap[local]'"
+        ) from error
+    return LocalBackend(spec, find_model=find_model, clock=clock)
+
+
+def _scripted(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> Backend:
+    from turngap.llm.backends.scripted import ScriptedBackend
+
+    return ScriptedBackend.from_spec(spec, clock=clock)
+
+
+BACKENDS: Final[Registry[Backend]] = Registry("backend", "turngap.backends", {"local": _local, "scripted": _scripted})
+"""Factories are called as ``factory(spec, find_model=..., clock=...)`` and load nothing before ``warm()``."""
+
+
+def make_backend(choice: str | Spec, *, find_model: Callable[[str], Path], clock: Clock) -> Backend:
+    """The backend that ``choice`` names; ``find_model`` gives the folder of a model of the catalogue."""
+    spec = Spec.parse(choice) if isinstance(choice, str) else choice
+    return BACKENDS.make(spec, find_model=find_model, clock=clock)
