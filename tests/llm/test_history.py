@@ -1,0 +1,32 @@
+"""History: what was really said."""
+
+from turngap.llm.history import History
+from turngap.llm.protocol import Message, Role
+
+
+def test_a_draft_leaves_no_trace() -> None:
+    history = History("Be brief.")
+    assert history.messages_with("Hi") == (Message(Role.SYSTEM, "Be brief."), Message(Role.USER, "Hi"))
+    assert history.messages == (Message(Role.SYSTEM, "Be brief."),)
+
+
+def test_an_unanswered_contribution_is_joined_by_the_next() -> None:
+    history = History()
+    history.user("A latte")
+    assert history.messages_with("please") == (Message(Role.USER, "A latte please"),)
+
+
+def test_a_reply_that_nobody_heard_is_not_written() -> None:
+    history = History()
+    history.user("Hello")
+    history.assistant("  ")
+    assert history.messages == (Message(Role.USER, "Hello"),)
+
+
+def test_roles_alternate() -> None:
+    history = History()
+    history.user("One")
+    history.assistant("Sure,")
+    history.assistant("one latte.")
+    history.user("Thanks")
+    assert [message.content for message in history.messages] == ["One", "Sure, one latte.", "Thanks"]
