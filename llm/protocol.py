@@ -49,6 +49,8 @@ class Usage:
     prefilled_tokens: int | None = None
     """Of the prompt, those that were computed for this reply."""
     completion_tokens: int | None = None
+    dropped_messages: int | None = None
+    """The oldest messages after the system's that were left out, since the context was full."""
     finish: str | None = None
     """``stop``, ``length``, or None while the reply is still running or was cut off."""
     spans: list[Span] = field(default_factory=list)
@@ -58,7 +60,10 @@ class Usage:
 class ReplyStream(Protocol):
     """One reply, while it is made. Close it (``aclosing``) to stop the work; closing twice is harmless."""
 
-    usage: Usage
+    @property
+    def usage(self) -> Usage:
+        """What the reply has cost so far; it grows while the reply is made."""
+        ...
 
     def __aiter__(self) -> AsyncIterator[Delta]: ...
 

@@ -1,0 +1,244 @@
+"""One conversation's side of the model, and one reply as a row of small steps.
+
+Everything here runs in the model's own thread. A step takes in a piece of the prompt or makes one token, so that
+conversations take turns fairly, and a reply that nobody wants any more stops within one step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from torch import Tensor
+
+from turngap.budget.clock import MS, Clock, Ns
+from turngap.budget.errors import StageError, TurngapError
+from turngap.budget.marks import Span, Stage
+from turngap.llm.backends.engine import Engine, Held
+from turngap.llm.backends.prompt import Prompts, Replies
+from turngap.llm.backends.sampling import Detokeniser, Sampler, Taste
+from turngap.llm.protocol import Limits, Message, Role, Usage
+
+PIECE: Final = 64
+"""Tokens of a prompt taken in by one step: 100 to 150 ms on one CPU core, the most that others wait for it."""
+
+ADJOINING: Final[Ns] = 2 * MS
+"""Steps no further apart than this are one span of work; more, and someone else had the model, or we waited."""
+
+SHARED: Final = 4
+"""System prompts whose memory is kept for new conversations."""
+
+
+@dataclass(slots=True)
+class Model:
+    """A loaded model and what its conversations share."""
+
+    engine: Engine
+    tokenizer: Any
+    prompts: Prompts
+    ends: frozenset[int]
+    context: int
+    taste: Taste
+    shared: dict[tuple[int, ...], Held]
+
+
+class Mind:
+    """What the model remembers of one conversation: token ids, and keys and values for them."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.replies = Replies()
+        self._ids: list[int] = []
+        self._held = model.engine.fresh()
+        self._dropped = 0
+
+    def prompt(self, messages: Sequence[Message], *, room: int) -> tuple[list[int], int]:
+        """The prompt for a reply of ``room`` tokens, and how many of the oldest messages had to be left out for it.
+
+        What was left out stays out, and half of the context is freed at once: dropping one turn at a time would
+        move the beginning of every later prompt, and each would be prefilled from there.
+        """
+        first = 1 if messages and messages[0].role is Role.SYSTEM else 0
+        limit = self.model.context - room
+        self._dropped = min(self._dropped, max(0, len(messages) - first - 1))
+        while True:
+            left = [*messages[:first], *messages[first + self._dropped :]]
+            ids = self.model.prompts.whole(left, self.replies)
+            if len(ids) <= limit:
+                return ids, self._dropped
+            if len(left) <= first + 1:
+                raise StageError(
+                    Stage.PREFILL,
+                    f"the prompt has {len(ids)} tokens, and {limit} fit",
+                    remedy="Shorten the system prompt, or choose a larger context, for example local?context=8192",
+                )
+            limit = min(limit, self.model.context // 2)
+            self._dropped += min(2, len(left) - first - 1)
+
+    def align(self, ids: Sequence[int]) -> int:
+        """Cut back to what is remembered of ``ids`` (never all: the last one is asked); how much that is."""
+        common = _common(self._ids, ids)
+        best = max((key for key in self.model.shared if _common(key, ids) == len(key)), key=len, default=())
+        if len(best) > common:
+            self._held, self._ids = self.model.shared[best].copy(), list(best)
+            common = len(best)
+        common = min(common, len(ids) - 1)
+        self._crop(common)
+        return common
+
+    def take(self, ids: Sequence[int], *, upto: int, share_at: int = 0) -> Tensor | None:
+        """Take in the next piece of ``ids``; the logits once ``upto`` is reached. Shares the memory at ``share_at``."""
+        start = len(self._ids)
+        end = min(start + PIECE, upto, share_at if start < share_at else upto)
+        new = list(ids[start:end])
+        logits = self.model.engine.forward(new, self._held, logits=end == upto)
+        self._ids += new
+        if end == share_at:
+            self._share()
+        return logits
+
+    def forget(self) -> None:
+        """Start over with nothing."""
+        self._ids, self._held = [], self.model.engine.fresh()
+
+    @property
+    def length(self) -> int:
+        """Tokens remembered."""
+        return len(self._ids)
+
+    def _crop(self, length: int) -> None:
+        try:
+            self._held.crop(length)
+        except RuntimeError:  # a sliding window that is full cannot be cut back
+            self.forget()
+        del self._ids[length:]
+
+    def _share(self) -> None:
+        shared = self.model.shared
+        shared[tuple(self._ids)] = self._held.copy()
+        if len(shared) > SHARED:
+            del shared[next(iter(shared))]
+
+
+def _common(one: Sequence[int], other: Sequence[int]) -> int:
+    length = min(len(one), len(other))
+    return next((i for i in range(length) if one[i] != other[i]), length)
+
+
+class Generation:
+    """One reply. ``step()`` until ``done``; set ``closed`` from any thread to make the next step the last."""
+
+    def __init__(self, messages: Sequence[Message], limits: Limits, clock: Clock) -> None:
+        self.usage = Usage()
+        self.done = self.closed = False
+        self._messages = tuple(messages)
+        self._limits = limits
+        self._clock = clock
+        self._asked_at = clock()
+        self._prompt: list[int] = []
+        self._share_at = 0
+        self._said: list[int] = []
+        self._stage = Stage.PREFILL
+        self._sampler: Sampler
+        self._text: Detokeniser
+
+    def step(self, mind: Mind) -> str:
+        """Do a little more; the text that this made certain, which is often none. Errors are StageErrors."""
+        if self.closed or self.done:
+            self.done = True
+            return ""
+        start = self._clock()
+        try:
+            if not self._prompt:
+                self._begin(mind, start)
+            text = self._advance(mind)
+        except Exception as error:
+            self.done = True
+            mind.forget()
+            if isinstance(error, TurngapError):
+                raise
+            raise StageError(
+                self._stage, f"the language model failed: {error!r}", remedy="Try precision=fp32, or another model"
+            ) from error
+        return text
+
+    def _begin(self, mind: Mind, start: Ns) -> None:
+        self.usage.spans.append(Span(stage=Stage.PREFILL, start=self._asked_at, end=start, what="queue"))
+        self._prompt, dropped = mind.prompt(self._messages, room=self._limits.max_tokens)
+        self._share_at = share_at(mind, self._messages, self._prompt)
+        cached = mind.align(self._prompt)
+        self._sampler = Sampler(mind.model.taste)
+        self._text = Detokeniser(mind.model.tokenizer, self._limits.stop)
+        self.usage.prompt_tokens = len(self._prompt)
+        self.usage.cached_tokens = cached
+        self.usage.prefilled_tokens = len(self._prompt) - cached
+        self.usage.completion_tokens = 0
+        self.usage.dropped_messages = dropped
+
+    def _advance(self, mind: Mind) -> str:
+        start, stage = self._clock(), self._stage
+        upto = len(self._prompt) + len(self._said)
+        logits = mind.take(
+            [*self._prompt, *self._said] if self._said else self._prompt, upto=upto, share_at=self._share_at
+        )
+        text = "" if logits is None else self._say(mind, logits)
+        self._note(stage, start)
+        return text
+
+    def _say(self, mind: Mind, logits: Tensor) -> str:
+        token = self._sampler.choose(logits, self._said)
+        if self._stage is Stage.PREFILL:
+            mind.replies.remember(self._said)
+            self._stage = Stage.DECODE
+        if token in mind.model.ends:
+            return self._finish("stop")
+        self._said.append(token)
+        self.usage.completion_tokens = len(self._said)
+        text = self._text.feed(self._said)
+        if self._text.stopped:
+            self.usage.finish, self.done = "stop", True
+        elif len(self._said) >= self._limits.max_tokens:
+            return text + self._finish("length")
+        return text
+
+    def _finish(self, finish: str) -> str:
+        self.usage.finish, self.done = finish, True
+        return self._text.feed(self._said, last=True)
+
+    def _note(self, stage: Stage, start: Ns) -> None:
+        spans, end = self.usage.spans, self._clock()
+        last = spans[-1]
+        if last.stage is stage and last.what == str(stage) and start - last.end <= ADJOINING:
+            start = spans.pop().start
+        spans.append(Span(stage=stage, start=start, end=end, what=str(stage)))
+
+
+class Preparation:
+    """Taking in, ahead of time, what later prompts will begin with."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.done = self.closed = False
+        self._messages = tuple(messages)
+        self._prompt: list[int] = []
+        self._share_at = 0
+
+    def step(self, mind: Mind) -> None:
+        """Take in a piece. A prompt too long for the context is left to the reply, which will say so."""
+        if not self._prompt:
+            self._prompt = mind.model.prompts.beginning(self._messages, mind.replies)
+            self.done = self.closed or len(self._prompt) > mind.model.context // 2
+            if self.done:
+                return
+            self._share_at = share_at(mind, self._messages, self._prompt)
+            mind.align(self._prompt)
+        mind.take(self._prompt, upto=len(self._prompt), share_at=self._share_at)
+        self.done = self.closed or mind.length >= len(self._prompt)
+
+
+def share_at(mind: Mind, messages: Sequence[Message], prompt: Sequence[int]) -> int:
+    """Where the part of ``prompt`` ends that every conversation with this system prompt has; 0 where there is none."""
+    if not messages or messages[0].role is not Role.SYSTEM:
+        return 0
+    system = mind.model.prompts.beginning(messages[:1], Replies())
+    if tuple(system) in mind.model.shared or _common(system, prompt) < len(system):
+        return 0
+    return len(system)

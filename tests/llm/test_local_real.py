@@ -1,0 +1,43 @@
+"""The local backend on the model that comes with turngap."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from turngap.budget.clock import monotonic
+from turngap.budget.errors import TurngapError
+from turngap.llm.backends import make_backend
+from turngap.llm.history import History
+from turngap.llm.protocol import Limits
+from turngap.voice.models import store
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture
+def folder() -> Path:
+    try:
+        return store.find("smollm2-135m-instruct")
+    except TurngapError as error:
+        pytest.skip(str(error))
+
+
+def test_turn_five_prefills_only_its_new_tokens(folder: Path) -> None:
+    async def talk() -> None:
+        backend = make_backend("local", find_model=lambda _: folder, clock=monotonic)
+        await backend.warm()
+        conversation, history = backend.converse(), History("You are a friendly barista. Answer in one short sentence.")
+        for text in ("A latte please.", "With oat milk.", "And a muffin.", "How much is it?", "Thanks, bye."):
+            reply = conversation.reply(history.messages_with(text), limits=Limits(max_tokens=24))
+            words = "".join([delta.text async for delta in reply])
+            history.user(text)
+            history.assistant(words)
+            assert words
+        assert reply.usage.prefilled_tokens is not None
+        assert reply.usage.prefilled_tokens <= 20
+        assert reply.usage.cached_tokens is not None
+        assert reply.usage.cached_tokens > 100
+        await backend.aclose()
+
+    asyncio.run(talk())
