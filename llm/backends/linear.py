@@ -11,8 +11,8 @@ fp32                                            1       1           1           
 bf16                                            0.80    2.4         18           0.001  0.99
 int8 weights, bf16 activations                  0.60    0.62        2.7          0.005  0.97
 fp16 weights, fp32 activations (``fp16``)       0.47    0.35        0.83         0.000  1.00
-torch's dynamic int8, as it comes               0.37    0.19        0.57         9      0.05
-the same, activations kept to 7 bits            0.36    0.22        0.54         0.37   0.70
+dynamic int8, 8-bit activations                 0.37    0.19        0.57         9      0.05
+the same with 7 bits, as torch does             0.36    0.22        0.54         0.37   0.70
 ... and one activation scale per row            0.36    0.27        0.57         0.13   0.84
 8-bit rows, 7-bit weights (``int8``)            0.37    0.27        0.57         0.06   0.91
 =============================================== ======= =========== ============ ====== =====
