@@ -101,7 +101,6 @@ class Feeding:
     """How a clip is played to the recogniser."""
 
     pacing: Pacing
-    forced: bool = True
     patient: bool = False
     cpu_threads: int | None = None
     """None: a pass costs the time that it took; else its CPU time over so many threads."""
@@ -166,9 +165,7 @@ async def _start(
     if request is None:
         return None
     began, cpu = monotonic(), process_cpu()
-    result = await recognizer.decode(
-        audio[request.start : request.end], prefix=request.prefix if feeding.forced else (), prompt=request.prompt
-    )
+    result = await recognizer.decode(audio[request.start : request.end], draft=request.draft, prompt=request.prompt)
     wall, cpu = monotonic() - began, process_cpu() - cpu
     out.cpu_ms += cpu / 1e6
     if not request.final:
@@ -268,7 +265,6 @@ async def run(options: argparse.Namespace) -> None:
         threads = int(recognizer.describe().get("threads", "1"))
         feeding = Feeding(
             pacing=pacing,
-            forced=not options.free,
             patient=options.patient,
             cpu_threads=threads if options.cost == "cpu" else None,
         )
@@ -291,7 +287,6 @@ def main() -> None:
     parser.add_argument("--interval", type=float, default=0.7, help="voiced seconds between passes")
     parser.add_argument("--close", type=float, default=4.0, help="seconds after which a pause ends a segment")
     parser.add_argument("--cut", type=float, default=12.0, help="seconds after which a segment is cut")
-    parser.add_argument("--free", action="store_true", help="force no prefix on the decoder")
     parser.add_argument("--patient", action="store_true", help="let a running pass end before the final one starts")
     parser.add_argument(
         "--cost", choices=["wall", "cpu"], default="wall", help="what a pass costs on the virtual clock"

@@ -130,11 +130,11 @@ class Server:
         try:
             await door.open()
             await Session(door, self._engine.parts(), self._engine.manner(), self._clock).run()
-        except ClientGone:
-            return
-        except StageError as error:
-            logger.exception("a stage failed outside a turn: %s", error.stage)
-            await connection.close(1011, error.message[:120])
+        except* ClientGone:
+            pass
+        except* StageError as failed:
+            logger.exception("a stage failed outside of any turn")
+            await connection.close(1011, str(failed.exceptions[0])[:120])
 
 
 def _respond(status: HTTPStatus, body: dict[str, object]) -> Response:

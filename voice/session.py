@@ -199,7 +199,7 @@ class Session:
         """One pass of the recogniser, and what follows from its words."""
         try:
             audio = self._hearing.log.slice(request.start, request.end)
-            heard = await self._parts.recognizer.decode(audio, prefix=request.prefix, prompt=request.prompt)
+            heard = await self._parts.recognizer.decode(audio, draft=request.draft, prompt=request.prompt)
         except StageError as error:
             transcription.drop(request)
             await self._fail(draft if request.final else None, error)
@@ -309,7 +309,7 @@ class Session:
 
     def _prepare(self) -> None:
         """Let the backend get ready for what every next prompt begins with."""
-        messages = self._history.messages()
+        messages = self._history.messages
         self._tasks.create_task(self._make(None, partial(self._conversation.prepare, messages)))
 
     async def _make(self, draft: DraftId | None, work: Callable[[], Awaitable[None]]) -> None:

@@ -74,16 +74,16 @@ def test_after_a_slow_pass_there_is_a_rest() -> None:
     assert turn.wants() is not None
 
 
-def test_words_of_two_passes_become_the_prefix_of_the_next() -> None:
+def test_the_words_of_a_pass_are_the_draft_of_the_next() -> None:
     turn = Transcription(0)
     speak(turn, 0.0, 1.0)
     heard(turn, wanted(turn), "what time.")
     speak(turn, 1.0, 2.0)
     assert heard(turn, wanted(turn), "What time is it") == Hypothesis(stable=("What", "time"), unstable=("is", "it"))
     speak(turn, 2.0, 3.0)
-    assert wanted(turn).prefix == ("What", "time")
+    assert wanted(turn).draft == ("What", "time", "is", "it")
     turn.paused(samples(3.1))
-    assert wanted(turn).prefix == (), "the final pass listens afresh"
+    assert wanted(turn).draft == ("What", "time", "is", "it")
 
 
 def test_a_pause_wants_one_final_pass_over_the_whole_segment() -> None:
@@ -135,7 +135,7 @@ def test_a_long_segment_ends_with_the_pause_if_the_user_goes_on() -> None:
     turn.resumed()
     speak(turn, 11.4, 13.0)
     request = wanted(turn)
-    assert (request.start, request.prefix, request.prompt) == (samples(11.1), (), "a long story.")
+    assert (request.start, request.draft, request.prompt) == (samples(11.1), (), "a long story.")
     assert heard(turn, request, "And more") == Hypothesis(stable=("a", "long", "story."), unstable=("And", "more"))
 
 
@@ -227,4 +227,4 @@ def test_every_word_is_heard_once_and_stable_words_never_change(stretches: list[
         now += FRAME
         work(0)
     assert turn.hypothesis.final
-    assert turn.hypothesis.words == said(PassRequest(id=0, start=0, end=end, prefix=(), prompt="")).words
+    assert turn.hypothesis.words == said(PassRequest(id=0, start=0, end=end, draft=(), prompt="")).words

@@ -20,8 +20,8 @@ def make(choice: str) -> Recognizer:
     return make_recognizer(choice, find_model=nowhere, clock=lambda: 5)
 
 
-def hear(recognizer: Recognizer, seconds: float, *prefix: str) -> Pass:
-    return asyncio.run(recognizer.decode(np.zeros(round(16_000 * seconds), np.float32), prefix=prefix))
+def hear(recognizer: Recognizer, seconds: float) -> Pass:
+    return asyncio.run(recognizer.decode(np.zeros(round(16_000 * seconds), np.float32)))
 
 
 def test_names_are_listed() -> None:
@@ -39,10 +39,10 @@ def test_the_scripted_recogniser_hears_its_text_at_no_cost() -> None:
     assert heard.spans == (Span(stage=Stage.ASR, start=5, end=5, what="decode"),)
 
 
-def test_it_hears_more_as_the_audio_grows_and_keeps_the_prefix() -> None:
+def test_it_hears_more_as_the_audio_grows() -> None:
     recognizer = make("scripted?text=a+small+latte+please&seconds=2")
     assert hear(recognizer, 1.0).words == ("a", "small")
-    assert hear(recognizer, 1.5, "A", "tall").words == ("A", "tall", "latte")
+    assert hear(recognizer, 1.5).words == ("a", "small", "latte")
     assert hear(recognizer, 9.0).words == ("a", "small", "latte", "please")
 
 

@@ -12,8 +12,10 @@ from turngap.budget.errors import ConfigurationError, ModelError, StageError, Tu
 from turngap.budget.marks import Stage
 from turngap.voice.asr.protocol import Recognizer
 from turngap.voice.asr.registry import make_recognizer
+from turngap.voice.client.recording import read
 
-whisper = pytest.importorskip("turngap.voice.asr.whisper", reason="the extra 'local' is not installed")
+ctranslate2 = pytest.importorskip("ctranslate2", reason="the extra 'local' is not installed")
+faster_whisper = pytest.importorskip("faster_whisper", reason="the extra 'local' is not installed")
 
 
 def pulled(name: str) -> Path:
@@ -48,14 +50,28 @@ def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
         make_recognizer(f"whisper:{tmp_path}?window=99", find_model=pulled, clock=monotonic)
 
 
-@pytest.mark.model
-def test_a_given_prefix_begins_the_words_and_the_cap_holds(recognizer: Recognizer) -> None:
-    heard = asyncio.run(recognizer.decode(buzz(1.0), prefix=("Good", "morning,"), prompt="Hello."))
-    assert heard.words[:2] == ("Good", "morning,")
-    assert heard.words.count("Good") == 1
-    assert len(heard.words) <= 15
-    assert [span.what for span in heard.spans] == ["queue", "encode", "decode"]
-    assert all(span.stage is Stage.ASR and span.start <= span.end for span in heard.spans)
+@pytest.mark.model("whisper-base", "recordings")
+def test_a_draft_changes_no_word_whatever_it_says(recognizer: Recognizer) -> None:
+    recording = read(pulled("recordings") / "goforward.raw")
+    plain = asyncio.run(recognizer.decode(recording.mono))
+    assert " ".join(plain.words).lower().startswith("go forward")
+    assert [span.what for span in plain.spans] == ["queue", "encode", "decode"]
+    assert all(span.stage is Stage.ASR and span.start <= span.end for span in plain.spans)
+    for draft in (plain.words, plain.words[:2], ("Go", "backward", "twice"), ("Nothing", "like", "it") * 20):
+        assert asyncio.run(recognizer.decode(recording.mono, draft=draft)).words == plain.words
+
+
+@pytest.mark.model("whisper-base", "recordings")
+def test_the_decoder_chooses_what_ctranslate2_would(recognizer: Recognizer) -> None:
+    recording = read(pulled("recordings") / "cards-005.wav")
+    model = faster_whisper.WhisperModel(str(pulled("whisper-base")), device="cpu", compute_type="int8")
+    features = np.pad(model.feature_extractor(recording.mono), ((0, 0), (0, 1000)))[:, :1000].astype(np.float32)
+    tokenizer = faster_whisper.tokenizer.Tokenizer(model.hf_tokenizer, True, task="transcribe", language="en")
+    head = [*tokenizer.sot_sequence, tokenizer.no_timestamps]
+    encoded = ctranslate2.StorageView.from_array(np.ascontiguousarray(features[None]))
+    theirs = model.model.generate(encoded, [head], beam_size=1)[0].sequences_ids[0]
+    ours = asyncio.run(recognizer.decode(recording.mono)).words
+    assert " ".join(ours) == tokenizer.decode(theirs).strip()
 
 
 @pytest.mark.model

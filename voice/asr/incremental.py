@@ -1,11 +1,13 @@
 """When to listen again, to which part of a turn, and what its words then are. Pure: no audio, no clock, no model.
 
-Theory of operation. While the user speaks, *interim* passes run over the open segment, each over all of its audio and
-forced to begin with the stable words, which so only grow. At a pause a *final* pass is due at once; it supersedes an
-interim one that is still running, since that one knows nothing of the last words and would hold up the queue. It
-listens afresh, with no words forced: what was agreed on early was agreed on with little context, and forcing it cost
-two points of word errors where it saved nothing (CTranslate2 takes a forced token as long as a free one). If the user
-goes on, the segment just grows: the words of the final pass were only candidates.
+Theory of operation. While the user speaks, *interim* passes run over the open segment, each over all of its audio. At a
+pause a *final* pass is due at once; it supersedes an interim one that is still running, since that one knows nothing of
+the last words and would hold up the queue. If the user goes on, the segment just grows: the words of the final pass
+were only candidates.
+
+Each pass carries the words of the one before as its *draft*, which the recogniser checks instead of finding them
+again. They are not forced on it: what was agreed on early was agreed on with little context, and forcing it cost a
+point of word errors.
 
 A segment is bounded, because each pass costs as much as its audio is long: past ``close_after`` it ends with the next
 pause, past ``cut_after`` it is cut at a quiet place. The words of an ended segment are what they are; they prompt
@@ -54,7 +56,7 @@ class PassRequest:
     id: int
     start: int
     end: int
-    prefix: tuple[str, ...]
+    draft: tuple[str, ...]
     prompt: str
     final: bool = False
     supersedes: int | None = None
@@ -180,7 +182,7 @@ class Transcription:
             id=self._count,
             start=self._start,
             end=end,
-            prefix=() if final or closes else self._open.stable,
+            draft=self._open.stable + self._open.unstable,
             prompt=" ".join(self._closed[-PROMPT_WORDS:]),
             final=final,
             supersedes=supersedes,

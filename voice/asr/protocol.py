@@ -16,7 +16,7 @@ ASR_RATE_HZ = 16_000
 class Pass:
     """What one pass over the audio heard.
 
-    ``words`` is all of the text from the start of the audio, the given prefix included, split at spaces, with the
+    ``words`` is all of the text from the start of the audio, split at spaces, with the
     recogniser's own case and punctuation. Empty means that there was nothing to hear: silence, noise, or a loop
     that was cut off.
     """
@@ -30,10 +30,11 @@ class Recognizer(Protocol):
 
     async def warm(self) -> None: ...
 
-    async def decode(self, audio: NDArray[np.float32], *, prefix: Sequence[str] = (), prompt: str = "") -> Pass:
-        """Hear ``audio`` (mono, 16 kHz, -1 to 1), continuing from ``prefix``, the words already agreed on.
+    async def decode(self, audio: NDArray[np.float32], *, draft: Sequence[str] = (), prompt: str = "") -> Pass:
+        """Hear ``audio``: mono, 16 kHz, -1 to 1.
 
-        ``prompt`` is what was said before this audio began. Raises StageError.
+        ``draft`` are the words that the pass before has heard, in a part of the same audio: a hint that saves time and
+        changes no word. ``prompt`` is what was said before this audio began. Raises StageError.
         """
         ...
 

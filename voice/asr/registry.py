@@ -22,7 +22,7 @@ def make_recognizer(choice: str | Spec, *, find_model: Callable[[str], Path], cl
 
 
 def _whisper(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> Recognizer:
-    spec.reject_unknown({"language", "threads", "window", "tail", "beam"})
+    spec.reject_unknown({"language", "threads", "window", "tail", "decoder"})
     try:
         from turngap.voice.asr.whisper import WhisperOptions, WhisperRecognizer
     except ModuleNotFoundError as error:
@@ -35,11 +35,12 @@ def _whisper(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> 
         threads=spec.integer("threads", usual.threads),
         window_s=spec.number("window", usual.window_s),
         tail_s=spec.number("tail", usual.tail_s),
-        beam=spec.integer("beam", usual.beam),
+        precision=spec.options.get("decoder", usual.precision),
     )
     _check(spec, "window", low=1, value=options.window_s, high=30)
     _check(spec, "tail", low=0, value=options.tail_s, high=5)
-    _check(spec, "beam", low=1, value=options.beam, high=10)
+    if options.precision not in ("int8", "fp16", "fp32"):
+        raise ConfigurationError(f"decoder={options.precision} is unknown", remedy="Choose: int8, fp16, fp32")
     _check(spec, "threads", low=1, value=options.threads, high=64)
     name = spec.model or DEFAULT_MODEL
     folder = Path(name).expanduser()

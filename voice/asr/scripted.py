@@ -30,15 +30,16 @@ class ScriptedRecognizer:
     async def warm(self) -> None:
         pass
 
-    async def decode(self, audio: NDArray[np.float32], *, prefix: Sequence[str] = (), prompt: str = "") -> Pass:
+    async def decode(self, audio: NDArray[np.float32], *, draft: Sequence[str] = (), prompt: str = "") -> Pass:
         start = self._clock()
         if self._cost_ms:
             await asyncio.sleep(self._cost_ms * MS / 1e9)
         if self._failures:
             self._failures -= 1
             raise StageError(Stage.ASR, "the scripted recogniser was told to fail")
-        words = (*prefix, *self._heard(len(audio))[len(prefix) :])
-        return Pass(words=words, spans=(Span(stage=Stage.ASR, start=start, end=self._clock(), what="decode"),))
+        return Pass(
+            words=self._heard(len(audio)), spans=(Span(stage=Stage.ASR, start=start, end=self._clock(), what="decode"),)
+        )
 
     def describe(self) -> dict[str, str]:
         return {"recogniser": "scripted", "model": "none"}

@@ -64,7 +64,7 @@ class StableWords:
     def take(self, words: Sequence[str]) -> None:
         """Add a pass over all of the audio so far. An empty one says nothing about the words of before.
 
-        A pass that does not begin with the stable words (its recogniser ignored the prefix) can't change them; of it
+        A pass that does not begin with the stable words can't change them; of it
         only the words past their number are used.
         """
         words = tuple(words)

@@ -6,7 +6,7 @@ its model is called directly here; feature extractor, tokenizer and the list of 
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -15,16 +15,19 @@ from typing import Any, Final
 
 import ctranslate2
 import numpy as np
+import torch
 from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 from numpy.typing import NDArray
 
-from turngap.budget.clock import Clock
+from turngap.budget.clock import Clock, Ns
 from turngap.budget.errors import ModelError, StageError
 from turngap.budget.marks import Span, Stage
+from turngap.voice.asr.decoder import Decoder, Rules
 from turngap.voice.asr.guards import is_silence, token_cap, without_loop
 from turngap.voice.asr.protocol import ASR_RATE_HZ, Pass
+from turngap.voice.asr.weights import read_weights
 
 SHORTEST_S: Final = 0.1
 """Less audio than this holds no word, and the feature extractor's edges need more than 200 samples."""
@@ -44,7 +47,8 @@ class WhisperOptions:
     """Features are padded to this length. Below 8 s the decoder falls into loops."""
     tail_s: float = 1.0
     """... and at least so much beyond the audio, so that its end looks like an end."""
-    beam: int = 1
+    precision: str = "int8"
+    """Of the decoder's products: int8, fp16, fp32."""
 
 
 class Abandoned(Exception):
@@ -52,7 +56,7 @@ class Abandoned(Exception):
 
 
 class WhisperRecognizer:
-    """A Recognizer on one thread. Cancelling :meth:`decode` stops a running pass before its decoder starts."""
+    """A Recognizer on one thread. Cancelling :meth:`decode` stops a running pass before its next token."""
 
     def __init__(self, path: Path, *, name: str, options: WhisperOptions, clock: Clock) -> None:
         self._path = path
@@ -60,17 +64,17 @@ class WhisperRecognizer:
         self._options = options
         self._clock = clock
         # One thread, so passes queue; the queue can't grow beyond one running and one abandoned pass a conversation.
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="whisper")
+        self._worker = ThreadPoolExecutor(1, "whisper", initializer=torch.set_num_threads, initargs=(1,))
         self._loaded: _Loaded | None = None
 
     async def warm(self) -> None:
         """Load the model and run it once. Raises ModelError."""
         await asyncio.get_running_loop().run_in_executor(self._worker, self._warm)
 
-    async def decode(self, audio: NDArray[np.float32], *, prefix: Sequence[str] = (), prompt: str = "") -> Pass:
-        asked = self._clock()
+    async def decode(self, audio: NDArray[np.float32], *, draft: Sequence[str] = (), prompt: str = "") -> Pass:
         abandoned = threading.Event()
-        job = self._worker.submit(self._pass, audio, tuple(prefix), prompt, asked, abandoned)
+        known = Known(tuple(draft), prompt)
+        job = self._worker.submit(self._pass, audio, known, self._clock(), abandoned)
         try:
             return await asyncio.wrap_future(job)
         except asyncio.CancelledError:
@@ -83,7 +87,7 @@ class WhisperRecognizer:
             "recogniser": "whisper",
             "model": self._name,
             "window_s": str(self._options.window_s),
-            "beam": str(self._options.beam),
+            "decoder": self._options.precision,
             "threads": str(self._options.threads),
             "language": self._options.language,
             "device": device,
@@ -100,20 +104,19 @@ class WhisperRecognizer:
     def _warm(self) -> None:
         loaded = self._load()
         hiss = np.random.default_rng(0).normal(0, 0.01, ASR_RATE_HZ).astype(np.float32)
-        loaded.generate(loaded.encode(hiss), seconds=1.0, prefix=(), prompt="")
+        for seconds in (1.0, 2.0):
+            loaded.generate(loaded.encode(hiss), Known(("Hello",), ""), seconds=seconds, stopped=lambda: False)
 
     def _load(self) -> "_Loaded":
         if self._loaded is None:
             self._loaded = _Loaded(self._path, self._name, self._options)
         return self._loaded
 
-    def _pass(
-        self, audio: NDArray[np.float32], prefix: tuple[str, ...], prompt: str, asked: int, abandoned: threading.Event
-    ) -> Pass:
+    def _pass(self, audio: NDArray[np.float32], known: "Known", asked: Ns, abandoned: threading.Event) -> Pass:
         began = self._clock()
         spans = [Span(stage=Stage.ASR, start=asked, end=began, what="queue")]
         if len(audio) < SHORTEST_S * ASR_RATE_HZ:
-            return Pass(words=prefix, spans=tuple(spans))
+            return Pass(words=(), spans=tuple(spans))
         try:
             loaded = self._load()
             audio = audio[-round(LONGEST_S * ASR_RATE_HZ) :]
@@ -121,9 +124,9 @@ class WhisperRecognizer:
                 raise Abandoned
             encoded = loaded.encode(audio)
             encoded_at = self._clock()
+            words = loaded.generate(encoded, known, seconds=len(audio) / ASR_RATE_HZ, stopped=abandoned.is_set)
             if abandoned.is_set():
                 raise Abandoned
-            words = loaded.generate(encoded, seconds=len(audio) / ASR_RATE_HZ, prefix=prefix, prompt=prompt)
         except (ModelError, Abandoned):
             raise
         except (RuntimeError, ValueError) as error:
@@ -131,6 +134,16 @@ class WhisperRecognizer:
         spans.append(Span(stage=Stage.ASR, start=began, end=encoded_at, what="encode"))
         spans.append(Span(stage=Stage.ASR, start=encoded_at, end=self._clock(), what="decode"))
         return Pass(words=words, spans=tuple(spans))
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the text before a pass."""
+
+    draft: tuple[str, ...]
+    """Words that the last pass heard in a part of the same audio."""
+    prompt: str
+    """What was said before."""
 
 
 class _Loaded:
@@ -148,43 +161,49 @@ class _Loaded:
             self.tokenizer: Any = self._tokenizer(options.language)
         except (RuntimeError, ValueError, OSError) as error:
             raise ModelError(f"the Whisper model {name} in {path} can't be loaded", remedy=remedy) from error
-        self._suppressed = list(get_suppressed_tokens(self.tokenizer, [-1]))
+        self._decoder = Decoder(read_weights(path / "model.bin", "decoder/"), precision=options.precision)
+        self._banned = torch.zeros(self._decoder.vocabulary)
+        # Whatever is no text: timestamps, languages, tasks, and what faster-whisper suppresses.
+        self._banned[self.tokenizer.eot + 1 :] = float("-inf")
+        self._banned[list(get_suppressed_tokens(self.tokenizer, [-1]))] = float("-inf")
         self._options = options
 
-    def encode(self, audio: NDArray[np.float32]) -> Any:  # a CTranslate2 StorageView
+    def encode(self, audio: NDArray[np.float32]) -> NDArray[np.float32]:
+        """What the encoder makes of ``audio``: [frames, width]."""
         features = self.model.feature_extractor(audio)
         frames = features.shape[1]
         wanted = max(
             round(self._options.window_s * FRAMES_PER_SECOND), frames + round(self._options.tail_s * FRAMES_PER_SECOND)
         )
         wanted = min(wanted, round(LONGEST_S * FRAMES_PER_SECOND))
-        padded = np.pad(features[:, :wanted], ((0, 0), (0, max(0, wanted - frames)))).astype(np.float32)
-        return self.model.model.encode(
-            ctranslate2.StorageView.from_array(np.ascontiguousarray(padded[None])), to_cpu=False
-        )
+        padded = np.pad(features[:, :wanted], ((0, 0), (0, max(0, wanted - frames))))
+        padded = np.ascontiguousarray(padded, np.float32)
+        encoded = self.model.model.encode(ctranslate2.StorageView.from_array(padded[None]), to_cpu=True)
+        return np.array(encoded, np.float32)[0]
 
-    def generate(self, encoded: Any, *, seconds: float, prefix: Sequence[str], prompt: str) -> tuple[str, ...]:
-        """All of the text: the prefix, and what the decoder adds to it."""
-        given = self._encode_text(" ".join(prefix))
-        tokens = [*self._previous(prompt), *self.tokenizer.sot_sequence, self.tokenizer.no_timestamps, *given]
+    def generate(
+        self, encoded: NDArray[np.float32], known: Known, *, seconds: float, stopped: Callable[[], bool]
+    ) -> tuple[str, ...]:
+        """The words that the decoder finds in what the encoder made of the audio."""
+        tokenizer = self.tokenizer
+        previous = self._previous(known.prompt)
         cap = token_cap(seconds)
-        result = self.model.model.generate(
-            encoded,
-            [tokens],
-            beam_size=self._options.beam,
-            # CTranslate2 stops at half of this, or at this less what comes before the text, whichever is less.
-            max_length=max(2 * cap, cap + len(tokens)),
-            # Else the first new token may not be the end, and after a complete prefix there has to be a word more.
-            suppress_blank=not given,
-            suppress_tokens=self._suppressed,
-            return_scores=True,
-            return_no_speech_prob=True,
-        )[0]
-        if not given and is_silence(no_speech=result.no_speech_prob, logprob=result.scores[0]):
+        rules = Rules(
+            begins_at=len(previous),
+            banned=self._banned,
+            not_first=(tokenizer.eot, *tokenizer.encode(" ")),
+            end=tokenizer.eot,
+            no_speech=tokenizer.no_speech,
+            most=cap,
+            stopped=stopped,
+        )
+        head = [*previous, *tokenizer.sot_sequence, tokenizer.no_timestamps]
+        draft = self._encode_text(" ".join(known.draft))
+        chosen = self._decoder.choose(self._decoder.hear(encoded), head, draft, rules)
+        if is_silence(no_speech=chosen.no_speech, logprob=chosen.logprob):
             return ()
-        # The sequence begins with the tokens that were given.
-        heard = result.sequences_ids[0]
-        return without_loop(self.tokenizer.decode(heard).split(), cut_off=len(heard) >= cap)
+        words = tokenizer.decode(list(chosen.tokens)).split()
+        return without_loop(words, cut_off=len(chosen.tokens) >= cap)
 
     def _previous(self, prompt: str) -> list[int]:
         return [self.tokenizer.sot_prev, *self._encode_text(prompt)[-PROMPT_TOKENS:]] if prompt else []

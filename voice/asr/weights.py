@@ -1,0 +1,66 @@
+"""Reads the weights out of a CTranslate2 model file, which CTranslate2 itself does not give away.
+
+The layout, little-endian: format version, name and revision of the specification, then the variables (name, rank,
+dimensions, type, size in bytes, content), then aliases (name, name of the variable). Names are counted and end in 0.
+"""
+
+import struct
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turngap.budget.errors import ModelError
+
+VERSION: Final = 6
+TYPES: Final = {0: np.dtype("<f4"), 1: np.dtype("<i1"), 2: np.dtype("<i2"), 3: np.dtype("<i4"), 4: np.dtype("<f2")}
+
+
+def read_weights(path: Path, prefix: str) -> dict[str, NDArray[np.float32]]:
+    """The floating point variables whose names begin with ``prefix``, without it, as float32.
+
+    Raises ModelError where the file is not of this layout, or holds weights that were made smaller for good.
+    """
+    try:
+        with path.open("rb") as file:
+            return _read(file, prefix)
+    except (OSError, struct.error, KeyError, ValueError) as error:
+        raise ModelError(
+            f"{path} is not a CTranslate2 model that can be read ({error})",
+            remedy="Convert the model with ct2-transformers-converter --quantization float16",
+        ) from error
+
+
+def _read(file: BinaryIO, prefix: str) -> dict[str, NDArray[np.float32]]:
+    (version,) = _unpack(file, "I")
+    if version != VERSION:
+        raise ValueError(f"format version {version} instead of {VERSION}")
+    _name(file)
+    _unpack(file, "I")
+    (count,) = _unpack(file, "I")
+    found = {}
+    for _ in range(count):
+        name = _name(file)
+        (rank,) = _unpack(file, "B")
+        shape = _unpack(file, f"{rank}I")
+        kind, size = _unpack(file, "BI")
+        content = file.read(size)
+        if not name.startswith(prefix) or not rank:
+            continue
+        values = np.frombuffer(content, TYPES[kind])
+        if values.dtype.kind == "f":
+            found[name.removeprefix(prefix)] = values.astype(np.float32).reshape(shape)
+        elif name.endswith("weight"):
+            raise ValueError(f"{name} is {values.dtype}, not floating point")
+    return found
+
+
+def _unpack(file: BinaryIO, layout: str) -> tuple[int, ...]:
+    # One field after the other: the file has no padding between them.
+    return struct.unpack("<" + layout, file.read(struct.calcsize("<" + layout)))
+
+
+def _name(file: BinaryIO) -> str:
+    (length,) = _unpack(file, "H")
+    return file.read(length).rstrip(b"\0").decode()
