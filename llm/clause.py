@@ -2,7 +2,7 @@
 
 The first piece decides when the user hears something: it is the shortest text worth speaking. While it plays there
 is time, so later pieces are longer, for prosody's sake. Where the cuts fall depends on the text alone, never on how
-it arrived: a cut is made once the character after it is known, and only then.
+it arrived: a cut is made once it is certain, for most marks when the character after it is known.
 
 * A *clause* ends in one of ``, . ! ? ; : —`` or a line break, except inside numbers (3.5, 10:30), after titles and
   abbreviations (Mr., e.g.) and after single initials.
@@ -27,7 +27,7 @@ class Sizes:
     """A sentence's end cuts from here on."""
 
 
-FIRST: Final = Sizes(clause_words=2, clause_chars=8, most_words=6)
+FIRST: Final = Sizes(clause_words=2, clause_chars=8, most_words=4)
 LATER: Final = Sizes(clause_words=8, clause_chars=24, most_words=25, sentence_words=3)
 
 PATIENCE: Final = 3
@@ -35,6 +35,8 @@ PATIENCE: Final = 3
 
 _SENTENCE: Final = frozenset(".!?\n…。！？")
 _CLAUSE: Final = frozenset(",;:—、，；：") | _SENTENCE
+_SURE: Final = frozenset(",!?;，；！？")
+"""After a letter these end a clause; a full stop may be inside of a name or an abbreviation."""
 _CLOSING: Final = frozenset("\"')]}”’»*_")
 _ABBREVIATIONS: Final = "mr mrs ms dr prof st sr jr vs etc e.g i.e a.m p.m no approx dept fig inc ltd u.s u.k"
 _LEANING: Final = """
@@ -71,11 +73,18 @@ class Clauses:
 
     def _cut(self) -> int | None:
         """The end of the first piece in the text, or None until that is certain."""
-        for at in range(max(1, self._looked), len(self._text)):
-            if self._ends_at(at):
+        for at in range(max(1, self._looked), len(self._text) + 1):
+            if self._ends_surely(at) or (at < len(self._text) and self._ends_at(at)):
                 return at
         self._looked = len(self._text)
         return None
+
+    def _ends_surely(self, at: int) -> bool:
+        """Whether a piece ends before position ``at`` whatever comes there: a token less to wait for."""
+        before = self._text[at - 1]
+        if before not in _SURE or not self._text[at - 2 : at - 1].isalpha():
+            return False
+        return self._long_enough(at, sentence=before in _SENTENCE)
 
     def _ends_at(self, at: int) -> bool:
         """Whether a piece ends before position ``at``, which holds a character that belongs to it no more."""

@@ -1,6 +1,7 @@
 """The models of a server, made from its settings, and shared by its conversations."""
 
 from collections.abc import Callable
+from contextlib import aclosing
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, Clock
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.backends import make_backend
+from turngap.llm.history import History
 from turngap.llm.protocol import Limits
 from turngap.llm.spec import Spec
 from turngap.voice.asr.registry import make_recognizer
@@ -15,6 +17,8 @@ from turngap.voice.endpointing.registry import ENDPOINTING
 from turngap.voice.session import Manner, Parts
 from turngap.voice.settings import Settings
 from turngap.voice.tts.registry import make_synthesizer
+
+REHEARSAL = ("Hello.", "I would like to order something.", "Can I have a coffee, please?", "What time is it?")
 
 PACKAGES = ("ctranslate2", "faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
 
@@ -35,10 +39,23 @@ class Engine:
         self._synthesizer = make_synthesizer(settings.voice, find_model=find_model, clock=clock)
 
     async def warm(self) -> None:
-        """Load and exercise every model, so that the first turn is as fast as the tenth."""
+        """Load and exercise every model, so that the first turn is as fast as the tenth. Raises ModelError."""
         await self._recognizer.warm()
         await self._backend.warm()
         await self._synthesizer.warm()
+        await self._rehearse()
+
+    async def _rehearse(self) -> None:
+        """Let the backend answer a few things that people say: it takes in the system prompt, and learns how its
+        replies begin."""
+        conversation = self._backend.converse()
+        history = History(self._settings.system)
+        for text in REHEARSAL:
+            reply = conversation.reply(history.messages_with(text), limits=Limits(max_tokens=12))
+            async with aclosing(reply):
+                async for _ in reply:
+                    pass
+        await conversation.aclose()
 
     def parts(self) -> Parts:
         """What one conversation needs."""

@@ -32,7 +32,9 @@ class Engine(Protocol):
 
     def fresh(self) -> Any: ...
 
-    def forward(self, ids: list[int], held: Any, *, logits: bool = True) -> Tensor | None: ...
+    def forward(self, ids: list[int], held: Any, *, rows: int = 1) -> Tensor:
+        """Take ``ids`` in after what ``held`` holds; logits after each of the last ``rows`` tokens, as fp32."""
+        ...
 
 
 class _HeldByTransformers:
@@ -69,19 +71,20 @@ class General:
         return _HeldByTransformers(DynamicCache(config=self._model.config))
 
     @torch.inference_mode()
-    def forward(self, ids: list[int], held: _HeldByTransformers, *, logits: bool = True) -> Tensor | None:
+    def forward(self, ids: list[int], held: _HeldByTransformers, *, rows: int = 1) -> Tensor:
         """As :meth:`turngap.llm.backends.llama.Llama.forward`."""
         tokens = torch.tensor([ids], device=self._device)
-        out = self._model(tokens, use_cache=True, logits_to_keep=1, **{self._cache_argument: held.cache})
+        out = self._model(tokens, use_cache=True, logits_to_keep=max(1, rows), **{self._cache_argument: held.cache})
         held.length += len(ids)
-        last: Tensor = out.logits[0, -1].float()
-        return last if logits else None
+        last: Tensor = out.logits[0, out.logits.shape[1] - rows :].float()
+        return last
 
 
 def load(source: str | Path, *, precision: str, context: int) -> tuple[Engine, Any, dict[str, str]]:
     """Load a folder or a hub id: the engine, its tokenizer, and a description. Errors are ModelErrors."""
     import transformers
 
+    transformers.utils.logging.disable_progress_bar()  # its bar would run through the server's own lines
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     precision = precision or ("bf16" if device.type == "cuda" else "int8")
     if precision not in PRODUCTS:

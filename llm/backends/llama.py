@@ -71,8 +71,8 @@ class Llama:
         return KeyValues(len(self._layers), self._kv_heads, self._width, dtype=self._dtype, device=self._device)
 
     @torch.inference_mode()
-    def forward(self, ids: list[int], held: KeyValues, *, logits: bool = True) -> Tensor | None:
-        """Take ``ids`` in after what ``held`` holds; the next token's logits as fp32, or None if not asked for."""
+    def forward(self, ids: list[int], held: KeyValues, *, rows: int = 1) -> Tensor:
+        """Take ``ids`` in after what ``held`` holds; logits after each of the last ``rows`` tokens, as fp32."""
         new = len(ids)
         held.reserve(new)
         x = functional.embedding(torch.tensor(ids, device=self._device), self._embedding)
@@ -83,7 +83,7 @@ class Llama:
             gate, up = layer.gate_up(self._normed(x, layer.before_mlp)).chunk(2, -1)
             x = x + layer.down(functional.silu(gate).mul_(up))
         held.advance(new)
-        return self._head(self._normed(x[-1:], self._norm))[0].float() if logits else None
+        return self._head(self._normed(x[len(x) - rows :], self._norm)).float()
 
     def _attention(
         self, index: int, layer: Layer, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor | None, held: KeyValues

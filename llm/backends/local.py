@@ -104,7 +104,13 @@ class LocalBackend:
             )
             self._description |= description
             self._model = Model(
-                engine, tokenizer, Prompts(tokenizer), ends(tokenizer), self._context, self._taste, shared={}
+                engine,
+                tokenizer,
+                Prompts(tokenizer),
+                ends(tokenizer),
+                self._context,
+                self._taste,
+                shared={},
             )
         return self._model
 

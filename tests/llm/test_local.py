@@ -103,9 +103,9 @@ def test_the_lean_forward_computes_what_transformers_does() -> None:
     with torch.inference_mode():
         expected = whole(torch.tensor([ids])).logits[0, -1]
     held = engine.fresh()
-    engine.forward(ids[:20], held, logits=False)
-    engine.forward(ids[20:39], held, logits=False)
-    torch.testing.assert_close(engine.forward(ids[39:], held), expected, atol=1e-4, rtol=1e-4)
+    engine.forward(ids[:20], held, rows=0)
+    engine.forward(ids[20:39], held, rows=0)
+    torch.testing.assert_close(engine.forward(ids[39:], held)[0], expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["lean", "general"])
@@ -355,3 +355,16 @@ def test_a_folder_without_a_model_is_a_model_error(tmp_path: Path) -> None:
 def test_options_out_of_range_are_refused(options: str) -> None:
     with pytest.raises(ConfigurationError):
         make_backend(f"local?{options}", find_model=Path, clock=monotonic)
+
+
+def test_tokens_that_were_expected_change_no_reply() -> None:
+    shared = model()
+    plain = run_out(Generation(ASK, Limits(max_tokens=20), monotonic), Mind(shared))
+    drafted = Generation(ASK, Limits(max_tokens=20), monotonic)
+    mind, steps, text = Mind(shared), 0, ""
+    while not drafted.done:
+        text += drafted.step(mind)
+        steps += 1
+    assert text == plain
+    assert drafted.usage.completion_tokens is not None
+    assert steps < drafted.usage.completion_tokens / 2, "the second time the reply is expected"
