@@ -285,8 +285,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2, help="of the baseline")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--interval", type=float, default=0.7, help="voiced seconds between passes")
-    parser.add_argument("--close", type=float, default=4.0, help="seconds after which a pause ends a segment")
-    parser.add_argument("--cut", type=float, default=12.0, help="seconds after which a segment is cut")
+    parser.add_argument("--close", type=float, default=10.0, help="seconds after which a pause ends a segment")
+    parser.add_argument("--cut", type=float, default=14.0, help="seconds after which a segment is cut")
     parser.add_argument("--patient", action="store_true", help="let a running pass end before the final one starts")
     parser.add_argument(
         "--cost", choices=["wall", "cpu"], default="wall", help="what a pass costs on the virtual clock"

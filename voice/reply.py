@@ -16,7 +16,7 @@ from turngap.budget.clock import Clock, Ns, milliseconds
 from turngap.budget.errors import StageTimeoutError
 from turngap.budget.ledger import TurnLedger
 from turngap.budget.marks import Mark, Span, Stage
-from turngap.llm.clause import Clauses
+from turngap.llm.clause import Clauses, speakable
 from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream
 from turngap.voice.events import DraftId
 from turngap.voice.tts.alignment import heard_prefix
@@ -58,7 +58,8 @@ class Reply:
         try:
             async with aclosing(stream), aclosing(self._clauses(stream, stall)) as clauses:
                 async for clause in clauses:
-                    await self._speak(clause)
+                    if clause:
+                        await self._speak(clause)
         finally:
             self._write_down(stream)
         await self.audio.put(None)
@@ -88,9 +89,9 @@ class Reply:
                     self._mark(Mark.FIRST_TOKEN, Mark.REQUEST, self._clock())
                     first = False
                 for clause in clauses.feed(delta.text):
-                    yield clause
+                    yield speakable(clause)
         for clause in clauses.end():
-            yield clause
+            yield speakable(clause)
 
     async def _speak(self, text: str, *, marked: bool = True) -> None:
         if marked and not self.clauses:

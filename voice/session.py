@@ -211,6 +211,8 @@ class Session:
             book.transcribed(draft, hypothesis.text, at=self._clock(), spans=heard.spans)
             self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
         else:
+            # The last word may still change; the others are what the next prompt will most likely begin with.
+            self._prepare(" ".join(hypothesis.words[:-1]))
             self._transcribe_next()
         await self._door.hypothesis(book.turn, " ".join(hypothesis.stable), " ".join(hypothesis.unstable))
 
@@ -307,9 +309,9 @@ class Session:
         )
         self._making = self._tasks.create_task(self._make(draft, answer))
 
-    def _prepare(self) -> None:
-        """Let the backend get ready for what every next prompt begins with."""
-        messages = self._history.messages
+    def _prepare(self, words: str = "") -> None:
+        """Let the backend get ready for what the next prompt begins with: the history, and words heard so far."""
+        messages = self._history.messages_with(words)
         self._tasks.create_task(self._make(None, partial(self._conversation.prepare, messages)))
 
     async def _make(self, draft: DraftId | None, work: Callable[[], Awaitable[None]]) -> None:

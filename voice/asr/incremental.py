@@ -43,9 +43,9 @@ class Pacing:
     rest: float = 1.0
     """Audio to let pass after an interim pass, as a share of what arrived while it ran: a slow machine listens less
     often instead of falling behind."""
-    close_after: int = samples(4.0)
+    close_after: int = samples(10.0)
     """From here on a segment ends with the next pause."""
-    cut_after: int = samples(12.0)
+    cut_after: int = samples(14.0)
     """From here on it is cut, pause or not."""
 
 

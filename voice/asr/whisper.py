@@ -43,7 +43,7 @@ class WhisperOptions:
 
     language: str = "en"
     threads: int = 2
-    window_s: float = 10.0
+    window_s: float = 8.0
     """Features are padded to this length. Below 8 s the decoder falls into loops."""
     tail_s: float = 1.0
     """... and at least so much beyond the audio, so that its end looks like an end."""
