@@ -9,6 +9,7 @@ from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, Clock
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.backends import make_backend
+from turngap.llm.clause import Clauses, speakable
 from turngap.llm.history import History
 from turngap.llm.protocol import Limits
 from turngap.llm.spec import Spec
@@ -16,6 +17,7 @@ from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.endpointing.registry import ENDPOINTING
 from turngap.voice.session import Manner, Parts
 from turngap.voice.settings import Settings
+from turngap.voice.tts.memory import Remembering
 from turngap.voice.tts.registry import make_synthesizer
 
 REHEARSAL = ("Hello.", "I would like to order something.", "Can I have a coffee, please?", "What time is it?")
@@ -36,7 +38,9 @@ class Engine:
         self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model)
         self._recognizer = make_recognizer(settings.asr, find_model=find_model, clock=clock)
         self._backend = make_backend(settings.llm, find_model=find_model, clock=clock)
-        self._synthesizer = make_synthesizer(settings.voice, find_model=find_model, clock=clock)
+        self._synthesizer = Remembering(
+            make_synthesizer(settings.voice, find_model=find_model, clock=clock), clock=clock
+        )
 
     async def warm(self) -> None:
         """Load and exercise every model, so that the first turn is as fast as the tenth. Raises ModelError."""
@@ -46,15 +50,19 @@ class Engine:
         await self._rehearse()
 
     async def _rehearse(self) -> None:
-        """Let the backend answer a few things that people say: it takes in the system prompt, and learns how its
-        replies begin."""
+        """Answer a few things that people say: the backend takes in the system prompt and learns how its replies begin,
+        and the voice has said it once."""
         conversation = self._backend.converse()
         history = History(self._settings.system)
         for text in REHEARSAL:
             reply = conversation.reply(history.messages_with(text), limits=Limits(max_tokens=12))
+            clauses = Clauses()
             async with aclosing(reply):
-                async for _ in reply:
-                    pass
+                pieces = [piece async for delta in reply for piece in clauses.feed(delta.text)]
+            for piece in pieces[:1]:
+                async with aclosing(self._synthesizer.speak(speakable(piece))) as speaking:
+                    async for _ in speaking:
+                        pass
         await conversation.aclose()
 
     def parts(self) -> Parts:

@@ -2,7 +2,7 @@
 
 ::
 
-    silent --(ONSET_FRAMES frames >= enter)--> voiced --(PAUSE_FRAMES frames < leave)--> paused
+    silent --(ONSET_FRAMES frames >= enter)--> voiced --(a frame < leave, or < DOUBT and quiet)--> paused
     paused --(one frame >= enter, before the endpoint)--> voiced
     paused --(the endpoint passes)--> silent
 
@@ -24,6 +24,13 @@ SEARCH_BLOCKS: Final = 40
 
 ONSET_FRAMES: Final = 3
 """A tap, a click or a plosive from the next room does not last for 96 ms."""
+
+
+DOUBT: Final = 0.8
+QUIET_BLOCKS: Final = 5
+"""The detector's certainty fades over three or four frames after a voice. Where the level has been below that of voice
+for 50 ms, the first sign of doubt is enough: on recorded orders that notices the pause 20 ms sooner (30 ms in the
+slowest twentieth), at the price of one more short pause that is none in every third clip."""
 
 
 class _State(Enum):
@@ -69,13 +76,10 @@ def _quantile(counts: Counter[int], share: float) -> float:
 class Hangover:
     """The turn is over when the voice has been gone for ``hangover_ms``."""
 
-    def __init__(
-        self, *, hangover_ms: float = 200, enter: float = 0.5, leave: float = 0.35, pause_frames: int = 1
-    ) -> None:
+    def __init__(self, *, hangover_ms: float = 200, enter: float = 0.5, leave: float = 0.35) -> None:
         self._hangover = round(hangover_ms * VAD_RATE_HZ / 1000)
         self._enter = enter
         self._leave = leave
-        self._pause_frames = pause_frames
         self._state = _State.SILENT
         self._run = 0
         self._heard = 0
@@ -115,13 +119,16 @@ class Hangover:
         return [Onset(start=max(0, start))]
 
     def _while_voiced(self, frame: Frame) -> list[Floor]:
-        self._run = self._run + 1 if frame.probability < self._leave else 0
-        if self._run < self._pause_frames:
+        if frame.probability >= self._leave and not (frame.probability < DOUBT and self._quiet()):
             return []
         self._state, self._run = _State.PAUSED, 0
-        speech_end = self._speech_end(frame.end - self._pause_frames * FRAME_SAMPLES)
+        speech_end = self._speech_end(frame.end - FRAME_SAMPLES)
         self._endpoint = max(frame.end, speech_end + self._hangover)
         return [Pause(speech_end=speech_end, endpoint=self._endpoint)]
+
+    def _quiet(self) -> bool:
+        latest = [level for _, level in self._recent][-QUIET_BLOCKS:]
+        return last_voiced_block(latest, self._levels.threshold_db()) is None
 
     def _speech_end(self, otherwise: int) -> int:
         ends = [end for end, _ in self._recent]

@@ -120,7 +120,7 @@ def make(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock, **_cont
     spec.reject_unknown({"speed", "threads", "noise", "speaker"})
     speed = _within(spec, "speed", 1.0, low=0.25, high=4.0)
     noise = _within(spec, "noise", 0.667, low=0.0, high=2.0) if "noise" in spec.options else None
-    threads = int(_within(spec, "threads", 1, low=1, high=64))
+    threads = int(_within(spec, "threads", 2, low=1, high=64))
     model = spec.model or DEFAULT_MODEL
     folder = Path(model).expanduser()
     if not folder.is_dir():

@@ -1,0 +1,64 @@
+"""A voice that remembers short pieces: replies begin alike more often than not, and what was said once is ready."""
+
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turngap.budget.clock import Clock
+from turngap.budget.marks import Span, Stage
+from turngap.voice.tts.protocol import Speech, Synthesizer
+
+LONGEST: Final = 60
+"""Characters: a first clause. Longer texts are hardly ever said twice."""
+
+CAPACITY_S: Final = 120.0
+"""Of audio in all; about 10 MB."""
+
+
+class Remembering:
+    """Another synthesizer, whose short texts are made once. The same text then sounds the same each time."""
+
+    def __init__(self, synthesizer: Synthesizer, *, clock: Clock) -> None:
+        self.rate_hz = synthesizer.rate_hz
+        self._synthesizer = synthesizer
+        self._clock = clock
+        self._known: OrderedDict[str, tuple[NDArray[np.float32], ...]] = OrderedDict()
+        self._samples = 0
+
+    async def warm(self) -> None:
+        await self._synthesizer.warm()
+        self.rate_hz = self._synthesizer.rate_hz
+
+    async def speak(self, text: str) -> AsyncGenerator[Speech, None]:
+        """As the synthesizer that is wrapped, or at once what it has said before."""
+        if (pieces := self._known.get(text)) is not None:
+            self._known.move_to_end(text)
+            for piece in pieces:
+                now = self._clock()
+                yield Speech(samples=piece, span=Span(stage=Stage.TTS, start=now, end=now, what="remembered"))
+            return
+        made: list[NDArray[np.float32]] = []
+        async with aclosing(self._synthesizer.speak(text)) as speaking:
+            async for speech in speaking:
+                made.append(speech.samples)
+                yield speech
+        self._remember(text, tuple(made))  # not reached by a text that was broken off
+
+    def describe(self) -> dict[str, str]:
+        return self._synthesizer.describe()
+
+    async def aclose(self) -> None:
+        await self._synthesizer.aclose()
+
+    def _remember(self, text: str, pieces: tuple[NDArray[np.float32], ...]) -> None:
+        if len(text) > LONGEST or text in self._known:
+            return
+        self._known[text] = pieces
+        self._samples += sum(map(len, pieces))
+        while self._samples > CAPACITY_S * self.rate_hz:
+            _, forgotten = self._known.popitem(last=False)
+            self._samples -= sum(map(len, forgotten))
