@@ -20,7 +20,16 @@ from turngap.voice.settings import Settings
 from turngap.voice.tts.memory import Remembering
 from turngap.voice.tts.registry import make_synthesizer
 
-REHEARSAL = ("Hello.", "I would like to order something.", "Can I have a coffee, please?", "What time is it?")
+REHEARSAL = (
+    "Hello.",
+    "How are you?",
+    "I would like to order something.",
+    "Can I have a coffee, please?",
+    "Give me a tea with milk.",
+    "What time is it?",
+    "Can you help me?",
+    "Turn on the light.",
+)
 
 PACKAGES = ("ctranslate2", "faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
 

@@ -49,7 +49,13 @@ def test_speech_ends_at_the_last_loud_block_and_not_where_the_detector_noticed()
 
 
 def test_uncertain_frames_keep_the_voice() -> None:
-    assert len(hear(Hangover(), of=frames([*SILENCE, *SPEECH, *[0.4] * 20]))) == 1
+    loud = 70 * FRAME_SAMPLES
+    assert len(hear(Hangover(), of=frames([*SILENCE, *SPEECH, *[0.4] * 20], loud_until=loud))) == 1
+
+
+def test_a_doubt_while_it_is_quiet_is_a_pause() -> None:
+    floors = hear(Hangover(), of=frames([*SILENCE, *SPEECH, 0.9, 0.9, 0.7], loud_until=50 * FRAME_SAMPLES))
+    assert [type(floor) for floor in floors] == [Onset, Pause]
 
 
 def test_a_voice_that_comes_back_within_the_hangover_needs_one_frame() -> None:
@@ -58,8 +64,13 @@ def test_a_voice_that_comes_back_within_the_hangover_needs_one_frame() -> None:
     assert floors[2] == Onset(start=53 * FRAME_SAMPLES)
 
 
-def test_after_the_endpoint_a_single_frame_is_no_voice() -> None:
+def test_shortly_after_the_endpoint_a_single_frame_is_the_voice_going_on() -> None:
     floors = hear(Hangover(), of=frames([*SILENCE, *SPEECH, *[0.1] * 15, 0.9, *[0.1] * 5]))
+    assert [type(floor) for floor in floors] == [Onset, Pause, Onset, Pause]
+
+
+def test_long_after_the_endpoint_a_single_frame_is_no_voice() -> None:
+    floors = hear(Hangover(), of=frames([*SILENCE, *SPEECH, *[0.1] * 40, 0.9, *[0.1] * 5]))
     assert [type(floor) for floor in floors] == [Onset, Pause]
 
 
@@ -90,9 +101,10 @@ def test_onsets_and_pauses_alternate_and_go_forward(probabilities: list[float]) 
 
 def test_the_room_is_learned_again_when_it_changes() -> None:
     levels = Levels()
+    levels.add(-20, voiced=True)
     for _ in range(7000):
         levels.add(-70, voiced=False)
-    assert levels.threshold_db() == -62
+    assert levels.threshold_db() == -50
     for _ in range(60_000):
         levels.add(-40, voiced=False)
     assert levels.threshold_db() == -32

@@ -124,5 +124,5 @@ def progress(console: Console) -> Progress:
     """Progress that says how far, which clip, and how long still."""
     return Progress(
         MofNCompleteColumn(), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn(),
-        console=console,
+        console=console, refresh_per_second=2,  # drawing takes time from the server beside us
     )  # fmt: skip
