@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 import pytest
+from example_budget import EXAMPLE
 
 from turngap.budget.account import Account
-from turngap.budget.allowance import DEFAULT
 from turngap.budget.clock import MS
 from turngap.budget.ledger import Outcome, TurnLedger
 from turngap.budget.marks import ENDS, Mark, Span, Stage
@@ -75,7 +75,7 @@ def record(write: Write) -> Record:
         ledger: TurnLedger | None = None, *, took: Mapping[str, int] | None = None, **changed: object
     ) -> TurnRecord:
         ledger = ledger or write(**(took or {}))
-        account = Account.of(ledger.view(1), DEFAULT)
+        account = Account.of(ledger.view(1), EXAMPLE)
         assert account is not None
         gap = account.gap / MS
         usual: dict[str, object] = {

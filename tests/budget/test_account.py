@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Mapping
 
 import pytest
+from example_budget import EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turngap.budget.account import Account, Standing, charges, critical_path, has_gap, tiles
-from turngap.budget.allowance import DEFAULT, Budget
+from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS
 from turngap.budget.ledger import TurnLedger, Wording
 from turngap.budget.marks import ENDS, Mark, Marked, Span, Stage
@@ -27,7 +28,7 @@ def wording(marks: Mapping[Mark, tuple[int, Mark | None]], *spans: tuple[Stage, 
     return ledger.view(1)
 
 
-def account(view: Wording, budget: Budget = DEFAULT) -> Account:
+def account(view: Wording, budget: Budget = EXAMPLE) -> Account:
     found = Account.of(view, budget)
     assert found is not None
     return found
@@ -181,7 +182,7 @@ def test_a_stage_that_took_no_time_is_charged_nought_and_is_on_the_path() -> Non
 )
 def test_without_a_gap_there_is_nothing_to_account_for(marks: dict[Mark, tuple[int, Mark | None]]) -> None:
     assert not has_gap(wording(marks))
-    assert Account.of(wording(marks), DEFAULT) is None
+    assert Account.of(wording(marks), EXAMPLE) is None
 
 
 def test_json_of_an_account_keeps_beside_and_unknown_apart(write_draft: Callable[[], TurnLedger]) -> None:
@@ -250,7 +251,7 @@ def wordings(draw: st.DrawFn) -> Wording:
 
 @given(wordings(), st.integers(1, 2_000))
 def test_charges_tile_the_gap_and_variances_add_up_to_the_overrun(view: Wording, total: int) -> None:
-    found = Account.of(view, DEFAULT.scaled(total))
+    found = Account.of(view, EXAMPLE.scaled(total))
     if found is None:
         assert view.marks[Mark.SENT].at < view.marks[Mark.SPEECH_END].at
         return
@@ -276,7 +277,7 @@ def test_no_stage_is_charged_for_time_outside_its_own_spans(view: Wording) -> No
 
 @given(wordings(), st.integers(0, 10**15))
 def test_the_numbers_survive_json(view: Wording, total: int) -> None:
-    found = Account.of(view, DEFAULT.scaled(total or 1))
+    found = Account.of(view, EXAMPLE.scaled(total or 1))
     if found is not None:
         read = json.loads(json.dumps(found.to_json()))
         back = {Stage(k): None if v is None else round(v * MS) for k, v in read["charges_ms"].items()}

@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
+from example_budget import EXAMPLE
 
 from turngap.budget.account import Account
-from turngap.budget.allowance import DEFAULT, Budget
+from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS
 from turngap.budget.errors import ConfigurationError
 from turngap.budget.ledger import Outcome, TurnLedger
@@ -17,7 +18,7 @@ from turngap.budget.report.run import SCHEMA, summarise, word_error_rate
 Record = Callable[..., TurnRecord]
 
 
-def run(*turns: TurnRecord, budget: Budget = DEFAULT) -> dict[str, object]:
+def run(*turns: TurnRecord, budget: Budget = EXAMPLE) -> dict[str, object]:
     summary: dict[str, object] = json.loads(json.dumps(summarise(turns, budget=budget, config={"asr": "whisper"})))
     return summary
 
@@ -124,7 +125,7 @@ def test_a_turn_that_never_got_far_reckons_what_there_is() -> None:
     ledger = TurnLedger(4)
     assert reckon(ledger, 1, None) == {"turn": 4, "outcome": None, "ledger": ledger.to_json()}
     ledger.mark(Mark.SPEECH_END, 5 * MS, revision=1, released_by=None)
-    found = reckon(ledger, 1, Account.of(ledger.view(1), DEFAULT))
+    found = reckon(ledger, 1, Account.of(ledger.view(1), EXAMPLE))
     assert (found["marks"], found["work"]) == ({"speech_end": 0.0}, ())
     assert "reported_gap_ms" not in found
 

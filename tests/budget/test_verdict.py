@@ -1,43 +1,43 @@
 """The stage that blew the budget is the one furthest beyond its allowance."""
 
 import pytest
+from example_budget import EXAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turngap.budget.allowance import DEFAULT
 from turngap.budget.clock import MS
 from turngap.budget.marks import Stage
 from turngap.budget.verdict import judge, sentence, short
 
-ALLOWED = {stage: allowed for stage, allowed in DEFAULT.allowances.items()}
+ALLOWED = {stage: allowed for stage, allowed in EXAMPLE.allowances.items()}
 
 
 def test_within_the_budget_nobody_is_to_blame_though_a_stage_was_over() -> None:
-    verdict = judge({**ALLOWED, Stage.ASR: 100 * MS, Stage.TTS: 0}, DEFAULT)
+    verdict = judge({**ALLOWED, Stage.ASR: 100 * MS, Stage.TTS: 0}, EXAMPLE)
     assert (verdict.culprit, verdict.overrun) == (None, -40 * MS)
 
 
 def test_over_the_budget_the_largest_variance_is_to_blame_not_the_largest_charge() -> None:
-    verdict = judge({**ALLOWED, Stage.ENDPOINTING: 215 * MS, Stage.PLAYOUT: 50 * MS}, DEFAULT)
+    verdict = judge({**ALLOWED, Stage.ENDPOINTING: 215 * MS, Stage.PLAYOUT: 50 * MS}, EXAMPLE)
     assert (verdict.culprit, verdict.overrun) == (Stage.PLAYOUT, 45 * MS)
 
 
 def test_of_equals_the_earlier_stage_is_to_blame() -> None:
-    assert judge({**ALLOWED, Stage.TTS: 90 * MS, Stage.ASR: 110 * MS}, DEFAULT).culprit is Stage.ASR
+    assert judge({**ALLOWED, Stage.TTS: 90 * MS, Stage.ASR: 110 * MS}, EXAMPLE).culprit is Stage.ASR
 
 
 def test_a_stage_beside_the_path_has_its_allowance_unspent() -> None:
     charged = {Stage.ENDPOINTING: 600 * MS, Stage.TTS: None, Stage.RESIDUAL: 0}
-    verdict = judge(charged, DEFAULT)
+    verdict = judge(charged, EXAMPLE)
     assert verdict.variances[Stage.TTS] == verdict.variances[Stage.DECODE] + 10 * MS == -60 * MS
     assert (verdict.culprit, verdict.overrun) == (Stage.ENDPOINTING, 100 * MS)
 
 
 @given(st.dictionaries(st.sampled_from(list(Stage)), st.none() | st.integers(0, 10**12)))
 def test_variances_add_up_to_the_overrun(charged: dict[Stage, int | None]) -> None:
-    verdict = judge(charged, DEFAULT)
+    verdict = judge(charged, EXAMPLE)
     assert sum(verdict.variances.values()) == verdict.overrun
-    assert verdict.overrun == sum(charge or 0 for charge in charged.values()) - DEFAULT.total
+    assert verdict.overrun == sum(charge or 0 for charge in charged.values()) - EXAMPLE.total
 
 
 def test_the_verdict_is_a_sentence() -> None:

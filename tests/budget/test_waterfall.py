@@ -4,9 +4,9 @@ import io
 from collections.abc import Callable
 
 import pytest
+from example_budget import EXAMPLE
 from rich.console import Console
 
-from turngap.budget.allowance import DEFAULT
 from turngap.budget.ledger import TurnLedger
 from turngap.budget.report.record import TurnRecord
 from turngap.budget.report.run import summarise
@@ -32,7 +32,7 @@ def test_a_reply_that_was_ready_shows_its_work_beside_the_path(
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(record: Record, width: int) -> None:
     long = record(took={"transcript": 9000}, transcript="word " * 99, reply="語" * 200, name="n" * 300)
-    run = summarise([long, record()], budget=DEFAULT, config={})
+    run = summarise([long, record()], budget=EXAMPLE, config={})
     for text in (plain(Waterfall(long), width=width), plain(table(run), width=width)):
         assert max(map(len, text.splitlines())) <= width
 
@@ -80,7 +80,7 @@ def test_a_terminal_without_unicode_gets_ascii(record: Record) -> None:
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding="ascii", errors="strict"), width=80, color_system=None)
     console.print(Waterfall(record(took={"transcript": 312})))
-    console.print(table(summarise([record()], budget=DEFAULT, config={})))
+    console.print(table(summarise([record()], budget=EXAMPLE, config={})))
     console.file.flush()
     text = raw.getvalue().decode("ascii")
     assert "###" in text
@@ -97,22 +97,22 @@ def test_colour_marks_the_culprit(record: Record) -> None:
 def test_the_table_of_a_run(record: Record, write_draft: Callable[[], TurnLedger]) -> None:
     turns = [record(took={"transcript": 50 + 2 * turn}, words_wrong=0, words_reference=4) for turn in range(60)]
     turns[0] = record(write_draft(), heard_gap_ms=501.0)
-    assert plain(table(summarise(turns, budget=DEFAULT, config={})), width=100) == TABLE
+    assert plain(table(summarise(turns, budget=EXAMPLE, config={})), width=100) == TABLE
 
 
 def test_a_run_of_many_turns_has_nothing_to_reserve(record: Record) -> None:
     few, many = ([record(speech_end_error_ms=None)] * count for count in (99, 100))
-    assert "too few turns" in plain(table(summarise(few, budget=DEFAULT, config={})))
-    assert "too few turns" not in plain(table(summarise(many, budget=DEFAULT, config={})))
+    assert "too few turns" in plain(table(summarise(few, budget=EXAMPLE, config={})))
+    assert "too few turns" not in plain(table(summarise(many, budget=EXAMPLE, config={})))
 
 
 def test_an_empty_run_has_a_table_too() -> None:
-    text = plain(table(summarise([], budget=DEFAULT, config={})))
+    text = plain(table(summarise([], budget=EXAMPLE, config={})))
     assert "no turns · 0 turns · 0 answered" in text
 
 
 def test_a_run_without_allowances_shows_a_dash(record: Record) -> None:
-    run = summarise([record()], budget=DEFAULT, config={})
+    run = summarise([record()], budget=EXAMPLE, config={})
     assert "1 turn · 1 answered" in plain(table({**run, "allowances_ms": {}}))
 
 

@@ -13,6 +13,6 @@ def from_pcm16(payload: bytes, channels: int = 1) -> NDArray[np.float32]:
 
 
 def to_pcm16(samples: NDArray[np.float32]) -> bytes:
-    """Mono float32, -1 to 1 (beyond that it clips), as little-endian PCM16."""
+    """Float32, -1 to 1 (beyond that it clips), as little-endian PCM16; several channels as columns."""
     scaled = np.rint(np.clip(samples, -1.0, 1.0) * (FULL_SCALE - 1.0))
     return bytes(scaled.astype("<i2").tobytes())

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turngap.budget.clock import MS, SECOND, Clock, Ns
-from turngap.voice.audio.pcm import from_pcm16
+from turngap.voice.audio.pcm import from_pcm16, to_pcm16
 from turngap.voice.client.line import Line, LineError
 from turngap.voice.client.microphone import Microphone
 from turngap.voice.client.speaker import Speaker
@@ -194,11 +194,6 @@ async def calling(call: Call) -> AsyncIterator[Call]:
             hearing.cancel()
     if failure is not None:
         raise failure
-
-
-def to_pcm16(samples: NDArray[np.float32]) -> bytes:
-    """Frames of one or two channels as interleaved little-endian PCM16."""
-    return bytes(np.rint(np.clip(samples, -1.0, 1.0) * 32767.0).astype("<i2").tobytes())
 
 
 def late_ms(lateness: Sequence[Ns]) -> float | None:
