@@ -49,7 +49,7 @@ def test_a_pass_that_listened_afresh_overrules_stable_words() -> None:
     words = passes("desire and they say", "desire and they say")
     assert len(words.stable) == 3
     words.settle(["There's", "iron", "they", "say"])
-    assert len(words.stable) == 0
+    assert not list(words.stable)
     assert words.unstable == ("There's", "iron", "they", "say")
 
 

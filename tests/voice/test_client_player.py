@@ -11,10 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from turngap.budget.clock import MS, SECOND
+from turngap.voice.audio.pcm import to_pcm16
 from turngap.voice.client.heard import listen
 from turngap.voice.client.line import LineError
 from turngap.voice.client.microphone import Microphone
-from turngap.voice.client.player import Call, Waiting, calling, late_ms, to_pcm16
+from turngap.voice.client.player import Call, Waiting, calling, late_ms
 from turngap.voice.client.truth import Utterance
 
 RATE_HZ = 16_000

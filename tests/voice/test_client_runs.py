@@ -23,11 +23,11 @@ from websockets.http11 import Request, Response
 from turngap.budget.clock import MS, monotonic
 from turngap.budget.errors import ConfigurationError
 from turngap.voice.audio.level import first_audible
+from turngap.voice.audio.pcm import to_pcm16
 from turngap.voice.client import bench, options, replay
 from turngap.voice.client.clips import collect
 from turngap.voice.client.line import LineError, complete, dial, health
 from turngap.voice.client.own_server import ServerError, running
-from turngap.voice.client.player import to_pcm16
 
 RATE_HZ = 16_000
 END_S = 0.3

@@ -66,7 +66,7 @@ class Decoder:
         self._positions = tensors["position_encodings/encodings"]
         self._norm = Norm(tensors["layer_norm/gamma"], tensors["layer_norm/beta"])
         self._logits = product(self._embedding)
-        self._layers = []
+        self._layers: list[Layer] = []
         while f"layer_{len(self._layers)}/ffn/linear_0/weight" in tensors:
             self._layers.append(_layer(tensors, f"layer_{len(self._layers)}/", product))
         self._width = self._embedding.shape[1]

@@ -6,7 +6,7 @@ dimensions, type, size in bytes, content), then aliases (name, name of the varia
 
 import struct
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from turngap.budget.errors import ModelError
 
 VERSION: Final = 6
-TYPES: Final = {0: np.dtype("<f4"), 1: np.dtype("<i1"), 2: np.dtype("<i2"), 3: np.dtype("<i4"), 4: np.dtype("<f2")}
+TYPES: Final[dict[int, np.dtype[Any]]] = {
+    kind: np.dtype(name) for kind, name in enumerate(("<f4", "<i1", "<i2", "<i4", "<f2"))
+}
 
 
 def read_weights(path: Path, prefix: str) -> dict[str, NDArray[np.float32]]:

@@ -179,7 +179,7 @@ class _Loaded:
         padded = np.pad(features[:, :wanted], ((0, 0), (0, max(0, wanted - frames))))
         padded = np.ascontiguousarray(padded, np.float32)
         encoded = self.model.model.encode(ctranslate2.StorageView.from_array(padded[None]), to_cpu=True)
-        return np.array(encoded, np.float32)[0]
+        return np.asarray(np.array(encoded, np.float32)[0])
 
     def generate(
         self, encoded: NDArray[np.float32], known: Known, *, seconds: float, stopped: Callable[[], bool]
