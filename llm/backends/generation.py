@@ -22,8 +22,8 @@ from turngap.llm.protocol import Limits, Message, Role, Usage
 PIECE: Final = 64
 """Tokens of a prompt taken in by one step: 100 to 150 ms on one CPU core, the most that others wait for it."""
 
-DRAFT: Final = 5
-"""Likely tokens that are checked in one pass. A pass over six takes 1.3 times as long as over one, over twelve 2."""
+DRAFT: Final = 7
+"""Likely tokens that are checked in one pass. A pass over eight takes 1.3 times as long as over one, over twelve 2."""
 
 ECHO: Final = 48
 """Tokens at the end of the prompt that may be said back."""

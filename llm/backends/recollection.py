@@ -1,6 +1,6 @@
 """What a model will probably say next, from what it has said before. Pure; token ids only.
 
-On a small model a forward pass over six tokens takes hardly longer than over one, since reading the weights is the
+On a small model a forward pass over eight tokens takes hardly longer than over one, since reading the weights is the
 price. So tokens that are likely to come are put behind the last one and checked in the same pass: as far as the
 model chooses the same, they are said. What is said is the model's own choice all the same; in int8, whose rounding
 depends on what is multiplied together, a close call may fall otherwise than token by token.
