@@ -35,6 +35,10 @@ LONGEST_S: Final = 30.0
 """What the encoder has positions for; of longer audio only the last 30 s are heard."""
 FRAMES_PER_SECOND: Final = 100
 PROMPT_TOKENS: Final = 64
+QUIET_FRAMES: Final = 25
+"""Silence between the audio and the padding, which is zero: louder than silence to the model. A pass at a pause hears
+audio that ends 50 ms after the last word; with zeros right behind it 12.5 % of the words were wrong on 42 read
+sentences, with a quarter of a second of the quietest value in between 10.3 %, and with no zeros at all 10.4 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +180,10 @@ class _Loaded:
             round(self._options.window_s * FRAMES_PER_SECOND), frames + round(self._options.tail_s * FRAMES_PER_SECOND)
         )
         wanted = min(wanted, round(LONGEST_S * FRAMES_PER_SECOND))
-        padded = np.pad(features[:, :wanted], ((0, 0), (0, max(0, wanted - frames))))
+        missing = max(0, wanted - frames)
+        quiet = min(missing, QUIET_FRAMES)
+        padded = np.pad(features[:, :wanted], ((0, 0), (0, quiet)), constant_values=float(features.min()))
+        padded = np.pad(padded, ((0, 0), (0, missing - quiet)))
         padded = np.ascontiguousarray(padded, np.float32)
         encoded = self.model.model.encode(ctranslate2.StorageView.from_array(padded[None]), to_cpu=True)
         return np.asarray(np.array(encoded, np.float32)[0])
