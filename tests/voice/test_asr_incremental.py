@@ -228,3 +228,13 @@ def test_every_word_is_heard_once_and_stable_words_never_change(stretches: list[
         work(0)
     assert turn.hypothesis.final
     assert turn.hypothesis.words == said(PassRequest(id=0, start=0, end=end, draft=(), prompt="")).words
+
+
+def test_a_late_failure_is_nobodys() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    first = wanted(turn)
+    turn.paused(samples(1.1))
+    final = wanted(turn)
+    turn.drop(first)
+    assert heard(turn, final, "what time is it").final

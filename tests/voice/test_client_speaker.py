@@ -84,3 +84,9 @@ def test_without_a_clear_every_sample_is_heard_once_and_none_before_it_came(piec
     for at, _ in sorted(pieces):
         level += 0.01
         assert int(np.argmax(track == np.float32(level))) >= at
+
+
+def test_a_piece_of_nothing_is_not_heard() -> None:
+    speaker = Speaker(1000, origin=0)
+    speaker.play(np.zeros(0, np.float32), at=10 * MS)
+    assert sounding(speaker) == []

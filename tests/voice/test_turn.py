@@ -232,6 +232,26 @@ def test_a_reply_that_breaks_off_is_hushed_and_the_next_turn_works() -> None:
     ]
 
 
+def test_a_reply_that_breaks_off_while_the_user_speaks_gives_him_the_floor() -> None:
+    machine = TurnMachine()
+    asked(machine)
+    effects = play(
+        machine,
+        AudioStarted(at=1150 * MS, id=FIRST),
+        SpeechStarted(at=1350 * MS),
+        ReplyFailed(at=1400 * MS, id=FIRST, reason="stalled"),
+    )
+    assert effects[1:] == [
+        (1400 * MS, Hush(FIRST)),
+        (1400 * MS, EndTurn(FIRST, Outcome.FAILED)),
+        (1400 * MS, BeginTurn(2, 1350 * MS)),
+    ]
+
+
+def test_ids_are_short_in_a_log() -> None:
+    assert (str(FIRST), str(DraftId(1, 2, 2))) == ("1.1", "1.2.2")
+
+
 def test_what_is_not_live_changes_nothing() -> None:
     machine = TurnMachine()
     asked(machine)

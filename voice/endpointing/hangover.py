@@ -11,8 +11,10 @@ really ended is therefore found backwards, by level (see :mod:`turngap.voice.aud
 from there.
 """
 
+from bisect import bisect_left
 from collections import Counter, deque
 from enum import Enum, auto
+from itertools import accumulate
 from typing import Final
 
 from turngap.voice.audio.level import LEVEL_BLOCK_MS, last_voiced_block, voiced_threshold_db
@@ -69,12 +71,9 @@ class Levels:
 
 
 def _quantile(counts: Counter[int], share: float) -> float:
-    rank = share * sum(counts.values())
-    for level in sorted(counts):
-        rank -= counts[level]
-        if rank <= 0:
-            return float(level)
-    return float(max(counts))
+    levels = sorted(counts)
+    upto = list(accumulate(counts[level] for level in levels))
+    return float(levels[bisect_left(upto, share * upto[-1])])
 
 
 class Hangover:
@@ -98,13 +97,9 @@ class Hangover:
         self._note_levels(frame)
         if self._state is _State.PAUSED and frame.end - FRAME_SAMPLES >= max(self._endpoint, self._paused + RESUMING):
             self._state, self._run = _State.SILENT, 0
-        match self._state:
-            case _State.VOICED:
-                return self._while_voiced(frame)
-            case _State.PAUSED:
-                return self._await_voice(frame, frames=1)
-            case _State.SILENT:
-                return self._await_voice(frame, frames=ONSET_FRAMES)
+        if self._state is _State.VOICED:
+            return self._while_voiced(frame)
+        return self._await_voice(frame, frames=1 if self._state is _State.PAUSED else ONSET_FRAMES)
 
     def end(self) -> list[Floor]:
         """No audio comes any more, for now at least: a voice that was there has paused, and its turn is over."""
