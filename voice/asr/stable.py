@@ -1,4 +1,4 @@
-"""Stable words: what two passes agree on is kept, and never taken back.
+"""Stable words: what two passes agree on is kept, until a final pass says otherwise.
 
 A pass over audio that is still growing is wrong mostly at its end, where a word may be cut in half. So a word counts
 as heard once two passes in a row say the same up to there (local agreement, after Macháček et al. 2023), compared
