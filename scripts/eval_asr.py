@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import monotonic, process_cpu
 from turngap.voice.asr.incremental import Pacing, PassRequest, Transcription, samples
-from turngap.voice.asr.protocol import ASR_RATE_HZ, Pass, Recognizer
+from turngap.voice.asr.protocol import ASR_RATE_HZ, Listener, Pass, Recognizer
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.asr.wer import WordErrors, paired_difference, pooled, word_errors
 
@@ -112,6 +112,7 @@ async def stream(clip: Clip, recognizer: Recognizer, feeding: Feeding) -> Outcom
     start, speech_end = max(0, clip.speech[0][0] - LEAD), clip.speech[-1][1]
     audio = np.concatenate([clip.audio, np.zeros(NOTICED + FRAME, np.float32)])
     turn = Transcription(start, pacing=feeding.pacing)
+    listener = recognizer.listen()
     running: Running | None = None
     now = start
     paused = False
@@ -124,7 +125,7 @@ async def stream(clip: Clip, recognizer: Recognizer, feeding: Feeding) -> Outcom
                 out.text = turn.hypothesis.text
                 out.final_ms = 1000 * (done.ends - speech_end - ENDPOINT) / ASR_RATE_HZ
                 return out
-            running = await _start(turn, audio, recognizer, out, done.ends, feeding)
+            running = await _start(turn, audio, listener, out, done.ends, feeding)
         voiced_now = any(begin <= now - FRAME // 2 < end for begin, end in clip.speech)
         recent = audio[max(0, now - FRAME) : now]
         level = 10 * np.log10(float(np.mean(recent**2)) + 1e-10) if len(recent) else -100.0
@@ -142,7 +143,7 @@ async def stream(clip: Clip, recognizer: Recognizer, feeding: Feeding) -> Outcom
         if feeding.patient and running is not None and not running.request.final:
             continue
         begun = gone + NOTICED if gone is not None and paused else now
-        fresh = await _start(turn, audio, recognizer, out, begun, feeding)
+        fresh = await _start(turn, audio, listener, out, begun, feeding)
         if fresh is not None:
             if running is not None:
                 out.superseded += 1
@@ -159,13 +160,15 @@ def _lets_go(running: Running, at: int) -> int:
 
 
 async def _start(
-    turn: Transcription, audio: NDArray[np.float32], recognizer: Recognizer, out: Outcome, at: int, feeding: Feeding
+    turn: Transcription, audio: NDArray[np.float32], listener: Listener, out: Outcome, at: int, feeding: Feeding
 ) -> Running | None:
     request = turn.wants()
     if request is None:
         return None
     began, cpu = monotonic(), process_cpu()
-    result = await recognizer.decode(audio[request.start : request.end], draft=request.draft, prompt=request.prompt)
+    result = await listener.decode(
+        audio[request.start : request.end], start=request.start, draft=request.draft, prompt=request.prompt
+    )
     wall, cpu = monotonic() - began, process_cpu() - cpu
     out.cpu_ms += cpu / 1e6
     if not request.final:
@@ -284,9 +287,9 @@ def main() -> None:
     parser.add_argument("--asr", action="append", metavar="SPEC", help="may be given more than once")
     parser.add_argument("--threads", type=int, default=2, help="of the baseline")
     parser.add_argument("--limit", type=int)
-    parser.add_argument("--interval", type=float, default=0.7, help="voiced seconds between passes")
-    parser.add_argument("--close", type=float, default=10.0, help="seconds after which a pause ends a segment")
-    parser.add_argument("--cut", type=float, default=14.0, help="seconds after which a segment is cut")
+    parser.add_argument("--interval", type=float, default=0.4, help="voiced seconds between passes")
+    parser.add_argument("--close", type=float, default=9.0, help="seconds after which a pause ends a segment")
+    parser.add_argument("--cut", type=float, default=12.5, help="seconds after which a segment is cut")
     parser.add_argument("--patient", action="store_true", help="let a running pass end before the final one starts")
     parser.add_argument(
         "--cost", choices=["wall", "cpu"], default="wall", help="what a pass costs on the virtual clock"

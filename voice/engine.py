@@ -31,7 +31,7 @@ REHEARSAL = (
     "Turn on the light.",
 )
 
-PACKAGES = ("ctranslate2", "faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
+PACKAGES = ("faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
 
 
 class Engine:

@@ -109,6 +109,7 @@ class Session:
         )
         self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock)
         self._transcription = Transcription(0)
+        self._listener = parts.recognizer.listen()
         self._history = History(manner.system)
         self._conversation = parts.backend.converse()
         # Events are few, some for each pause and each reply, and deciding takes microseconds: it cannot fill up.
@@ -199,7 +200,7 @@ class Session:
         """One pass of the recogniser, and what follows from its words."""
         try:
             audio = self._hearing.log.slice(request.start, request.end)
-            heard = await self._parts.recognizer.decode(audio, draft=request.draft, prompt=request.prompt)
+            heard = await self._listener.decode(audio, start=request.start, draft=request.draft, prompt=request.prompt)
         except StageError as error:
             transcription.drop(request)
             await self._fail(draft if request.final else None, error)
@@ -274,6 +275,7 @@ class Session:
         start = max(0, self._onset - PREROLL_SAMPLES)
         self._hearing.log.forget_before(start)
         self._transcription = Transcription(start)
+        self._listener = self._parts.recognizer.listen()
         self._book = TurnBook(turn, self._onset)
 
     def _transcribe(self, draft: DraftId, noticed: Noticed | None) -> None:

@@ -30,12 +30,12 @@ def heard(turn: Transcription, request: PassRequest, text: str) -> Hypothesis:
 
 def test_an_interim_pass_waits_for_enough_voice() -> None:
     turn = Transcription(0)
-    speak(turn, 0.0, 0.6)
+    speak(turn, 0.0, 0.35)
     assert turn.wants() is None
-    speak(turn, 0.6, 0.9)
+    speak(turn, 0.35, 0.6)
     request = wanted(turn)
     assert request.start == 0
-    assert samples(0.87) < request.end <= samples(0.9)
+    assert samples(0.57) < request.end <= samples(0.6)
 
 
 def test_silence_wants_no_pass() -> None:
@@ -165,8 +165,8 @@ def test_a_failed_pass_makes_room_for_the_next() -> None:
 
 def test_late_audio_that_was_heard_before_changes_nothing() -> None:
     turn = Transcription(0)
-    speak(turn, 0.0, 0.5)
-    speak(turn, 0.0, 0.5)
+    speak(turn, 0.0, 0.35)
+    speak(turn, 0.0, 0.35)
     assert turn.wants() is None
 
 

@@ -21,7 +21,7 @@ def make(choice: str) -> Recognizer:
 
 
 def hear(recognizer: Recognizer, seconds: float) -> Pass:
-    return asyncio.run(recognizer.decode(np.zeros(round(16_000 * seconds), np.float32)))
+    return asyncio.run(recognizer.listen().decode(np.zeros(round(16_000 * seconds), np.float32)))
 
 
 def test_names_are_listed() -> None:

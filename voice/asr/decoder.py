@@ -16,42 +16,36 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from turngap.llm.backends.linear import PRODUCTS, Product
+from turngap.voice.asr.layers import HEAD_WIDTH, Linear, Norm, Weights, merged
 
-HEAD_WIDTH: Final = 64
-"""In every Whisper model."""
-
-
-@dataclass(frozen=True, slots=True)
-class Norm:
-    gamma: Tensor
-    beta: Tensor
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x, self.gamma.shape, self.gamma, self.beta)
+AHEAD: Final = 16
+"""Tokens of a draft that are checked at once after it has gone wrong: as many as cost little more than one."""
+NEAR: Final = 4
+"""So far ahead in the draft a token is looked for that is not the one expected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """The weights of one layer."""
-
+class _Layer:
     before_self: Norm
-    qkv: Callable[[Tensor], Tensor]
-    self_out: Callable[[Tensor], Tensor]
+    qkv: Linear
+    self_out: Linear
     before_cross: Norm
-    cross_query: Callable[[Tensor], Tensor]
-    cross_kv: Callable[[Tensor], Tensor]
-    cross_out: Callable[[Tensor], Tensor]
+    cross_query: Linear
+    cross_kv: Linear
+    cross_out: Linear
     before_mlp: Norm
-    up: Callable[[Tensor], Tensor]
-    down: Callable[[Tensor], Tensor]
+    up: Linear
+    down: Linear
 
 
 class Heard:
     """One piece of audio as the decoder sees it, and what it has taken in of the text about it."""
 
-    def __init__(self, cross: list[tuple[Tensor, Tensor]], own: Tensor) -> None:
+    def __init__(self, cross: Tensor, own: Tensor) -> None:
         self.cross = cross
+        """Keys and values of the encoder's output: [layers, 2, heads, positions, HEAD_WIDTH]."""
+        self.attended = 0
+        """How many of its positions are looked at."""
         self.own = own
         self.length = 0
 
@@ -60,17 +54,13 @@ class Decoder:
     """Weights as :func:`turngap.voice.asr.weights.read_weights` gives them for ``decoder/``."""
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]], *, precision: str) -> None:
-        tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()}
-        product = PRODUCTS[precision]
-        self._embedding = tensors["embeddings/weight"]
-        self._positions = tensors["position_encodings/encodings"]
-        self._norm = Norm(tensors["layer_norm/gamma"], tensors["layer_norm/beta"])
-        self._logits = product(self._embedding)
-        self._layers: list[Layer] = []
-        while f"layer_{len(self._layers)}/ffn/linear_0/weight" in tensors:
-            self._layers.append(_layer(tensors, f"layer_{len(self._layers)}/", product))
-        self._width = self._embedding.shape[1]
-        self._heads = self._width // HEAD_WIDTH
+        known = Weights(weights, precision)
+        self._embedding = known["embeddings/weight"]
+        self._positions = known["position_encodings/encodings"]
+        self._norm = known.norm("layer_norm")
+        self._logits = known.product("embeddings")
+        self._layers = [_layer(known, at) for at in known.layers()]
+        self._heads = self._embedding.shape[1] // HEAD_WIDTH
 
     @property
     def longest(self) -> int:
@@ -82,15 +72,21 @@ class Decoder:
         """How many tokens there are."""
         return len(self._embedding)
 
-    @torch.inference_mode()
-    def hear(self, encoded: NDArray[np.float32]) -> Heard:
-        """Take in the encoder's output, [frames, width]."""
-        frames = torch.from_numpy(encoded)
-        cross = []
-        for layer in self._layers:
-            keys, values = layer.cross_kv(frames).view(len(frames), 2, self._heads, HEAD_WIDTH).unbind(1)
-            cross.append((keys.transpose(0, 1).contiguous()[None], values.transpose(0, 1).contiguous()[None]))
+    def memory(self, positions: int) -> Tensor:
+        """Room for what it makes of so many positions of the encoder's: see :attr:`Heard.cross`."""
+        return torch.zeros(len(self._layers), 2, self._heads, positions, HEAD_WIDTH)
+
+    def listen(self, cross: Tensor) -> Heard:
+        """Begin with audio of which ``cross`` is known already."""
         return Heard(cross, torch.empty(len(self._layers), 2, self._heads, self.longest, HEAD_WIDTH))
+
+    @torch.inference_mode()
+    def hear(self, encoded: Tensor, cross: Tensor, *, first: int) -> None:
+        """Take in the encoder's output from position ``first`` on, [positions, width]."""
+        new = len(encoded)
+        for layer, kept in zip(self._layers, cross, strict=True):
+            both = layer.cross_kv(encoded).view(new, 2, self._heads, HEAD_WIDTH)
+            kept[:, :, first : first + new] = both.permute(1, 2, 0, 3)
 
     @torch.inference_mode()
     def forward(self, ids: Sequence[int], heard: Heard, *, last: int) -> Tensor:
@@ -104,10 +100,11 @@ class Decoder:
             heard.own[index, 1, :, past : past + new] = v
             keys, values = heard.own[index, :, :, : past + new]
             attended = functional.scaled_dot_product_attention(q[None], keys[None], values[None], mask)
-            x = x + layer.self_out(_merged(attended))
+            x = x + layer.self_out(merged(attended))
+            seen = heard.cross[index, :, None, :, : heard.attended]
             query = layer.cross_query(layer.before_cross(x)).view(new, self._heads, HEAD_WIDTH).transpose(0, 1)
-            attended = functional.scaled_dot_product_attention(query[None], *heard.cross[index])
-            x = x + layer.cross_out(_merged(attended))
+            attended = functional.scaled_dot_product_attention(query[None], seen[0], seen[1])
+            x = x + layer.cross_out(merged(attended))
             x = x + layer.down(functional.gelu(layer.up(layer.before_mlp(x))))
         heard.length += new
         return self._logits(self._norm(x[-last:]))
@@ -115,27 +112,40 @@ class Decoder:
     @torch.inference_mode()
     def choose(self, heard: Heard, head: Sequence[int], draft: Sequence[int], rules: "Rules") -> "Chosen":
         """Decode greedily after ``head``, taking over of ``draft`` what would have been decoded anyway."""
-        draft = draft[: max(0, rules.most - 1)]
+        ahead = draft[: max(0, rules.most - 1)]
         # From the first token of the head that is not of an earlier text, to tell silence; then the draft.
-        wanted = len(draft) + len(head) - rules.begins_at
-        logits = self.forward([*head, *draft], heard, last=wanted)
+        heard.length = 0
+        logits = self.forward([*head, *ahead], heard, last=len(ahead) + len(head) - rules.begins_at)
         silence = float(torch.softmax(logits[0], -1)[rules.no_speech])
         logits = logits[len(head) - rules.begins_at - 1 :] + rules.banned
         logits[0, list(rules.not_first)] = float("-inf")
         tokens: list[int] = []
-        total = 0.0
-        for row, drafted in zip(logits, (*draft, None), strict=True):
-            token, logprob = _best(row)
-            total += logprob
-            if token != drafted:
-                break
+        total, at = 0.0, 0
+        while True:
+            for row, drafted in zip(logits, (*ahead, None), strict=True):
+                token, logprob = _best(row)
+                total += logprob
+                if token == rules.end or token != drafted:
+                    break
+                tokens.append(token)
+                at += 1
+            heard.length = len(head) + len(tokens)
+            if token == rules.end or len(tokens) >= rules.most or rules.stopped():
+                return Chosen(tuple(tokens), logprob=total / (len(tokens) + 1), no_speech=silence)
             tokens.append(token)
-        heard.length = len(head) + len(tokens)
-        while token != rules.end and len(tokens) < rules.most and not rules.stopped():
-            tokens.append(token)
-            token, logprob = _best(self.forward([token], heard, last=1)[0] + rules.banned)
-            total += logprob
-        return Chosen(tuple(tokens), logprob=total / (len(tokens) + 1), no_speech=silence)
+            found = caught_up(draft, at, token)
+            at = at if found is None else found
+            ahead = () if found is None else draft[at : at + min(AHEAD, rules.most - len(tokens))]
+            logits = self.forward([token, *ahead], heard, last=len(ahead) + 1) + rules.banned
+
+
+def caught_up(draft: Sequence[int], at: int, token: int) -> int | None:
+    """Where in the draft to go on when ``token`` was chosen and not ``draft[at]``: behind the same token where it
+    stands near. None where it does not, so that it is one more than the draft has."""
+    for near in range(at, min(at + NEAR, len(draft))):
+        if draft[near] == token:
+            return near + 1
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,27 +178,16 @@ def _best(logits: Tensor) -> tuple[int, float]:
     return token, float(logits[token] - logits.logsumexp(-1))
 
 
-def _merged(attended: Tensor) -> Tensor:
-    return attended[0].transpose(0, 1).reshape(attended.shape[2], -1)
-
-
-def _layer(tensors: Mapping[str, Tensor], at: str, product: Callable[[Tensor], Product]) -> Layer:
-    def norm(name: str) -> Norm:
-        return Norm(tensors[f"{at}{name}/layer_norm/gamma"], tensors[f"{at}{name}/layer_norm/beta"])
-
-    def linear(name: str) -> Callable[[Tensor], Tensor]:
-        multiply, bias = product(tensors[f"{at}{name}/weight"]), tensors[f"{at}{name}/bias"]
-        return lambda x: multiply(x) + bias
-
-    return Layer(
-        before_self=norm("self_attention"),
-        qkv=linear("self_attention/linear_0"),
-        self_out=linear("self_attention/linear_1"),
-        before_cross=norm("attention"),
-        cross_query=linear("attention/linear_0"),
-        cross_kv=linear("attention/linear_1"),
-        cross_out=linear("attention/linear_2"),
-        before_mlp=norm("ffn"),
-        up=linear("ffn/linear_0"),
-        down=linear("ffn/linear_1"),
+def _layer(known: Weights, at: str) -> _Layer:
+    return _Layer(
+        before_self=known.norm(f"{at}self_attention/layer_norm"),
+        qkv=known.linear(f"{at}self_attention/linear_0"),
+        self_out=known.linear(f"{at}self_attention/linear_1"),
+        before_cross=known.norm(f"{at}attention/layer_norm"),
+        cross_query=known.linear(f"{at}attention/linear_0"),
+        cross_kv=known.linear(f"{at}attention/linear_1"),
+        cross_out=known.linear(f"{at}attention/linear_2"),
+        before_mlp=known.norm(f"{at}ffn/layer_norm"),
+        up=known.linear(f"{at}ffn/linear_0"),
+        down=known.linear(f"{at}ffn/linear_1"),
     )

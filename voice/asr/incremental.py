@@ -35,17 +35,17 @@ def samples(seconds: float) -> int:
 class Pacing:
     """How often to listen, and how long a segment may become; in samples."""
 
-    voiced: int = samples(0.7)
-    """Newly voiced audio that makes an interim pass worth its time: two or three words."""
+    voiced: int = samples(0.4)
+    """Newly voiced audio that makes an interim pass worth its time: a word or two."""
     settled: int = samples(0.1)
     """Voice that must have been there without a gap before an interim pass: a shorter one may be about to pause, and
     a pass that starts then is in the way of the final one."""
     rest: float = 1.0
     """Audio to let pass after an interim pass, as a share of what arrived while it ran: a slow machine listens less
     often instead of falling behind."""
-    close_after: int = samples(10.0)
+    close_after: int = samples(9.0)
     """From here on a segment ends with the next pause."""
-    cut_after: int = samples(14.0)
+    cut_after: int = samples(12.5)
     """From here on it is cut, pause or not."""
 
 

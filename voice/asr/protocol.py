@@ -25,17 +25,28 @@ class Pass:
     spans: tuple[Span, ...] = ()
 
 
+class Listener(Protocol):
+    """Hears the audio of one turn, which grows from pass to pass, and may keep what it has made of it."""
+
+    async def decode(
+        self, audio: NDArray[np.float32], *, start: int = 0, draft: Sequence[str] = (), prompt: str = ""
+    ) -> Pass:
+        """Hear ``audio``: mono, 16 kHz, -1 to 1.
+
+        It is all of the audio from the position ``start`` of the turn on; where the pass before had the same start, its
+        audio is the beginning of this one's. ``draft`` are the words that the pass before has heard: a hint that saves
+        time and changes no word. ``prompt`` is what was said before this audio began. Raises StageError.
+        """
+        ...
+
+
 class Recognizer(Protocol):
     """Turns audio into words. One recogniser serves all conversations and queues their passes."""
 
     async def warm(self) -> None: ...
 
-    async def decode(self, audio: NDArray[np.float32], *, draft: Sequence[str] = (), prompt: str = "") -> Pass:
-        """Hear ``audio``: mono, 16 kHz, -1 to 1.
-
-        ``draft`` are the words that the pass before has heard, in a part of the same audio: a hint that saves time and
-        changes no word. ``prompt`` is what was said before this audio began. Raises StageError.
-        """
+    def listen(self) -> Listener:
+        """A listener for one turn; what it keeps is freed with it."""
         ...
 
     def describe(self) -> dict[str, str]: ...

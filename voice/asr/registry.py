@@ -22,9 +22,9 @@ def make_recognizer(choice: str | Spec, *, find_model: Callable[[str], Path], cl
 
 
 def _whisper(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> Recognizer:
-    spec.reject_unknown({"language", "threads", "window", "tail", "decoder"})
+    spec.reject_unknown({"language", "threads", "window", "overlap", "tail", "precision"})
     try:
-        from turngap.voice.asr.whisper import WhisperOptions, WhisperRecognizer
+        from turngap.voice.asr.whisper import LONGEST_S, WhisperOptions, WhisperRecognizer
     except ModuleNotFoundError as error:
         raise ModelError(
             f"whisper needs {error.name}, which is not installed", remedy="Run `pip install 'turngap[local]'`"
@@ -34,13 +34,15 @@ def _whisper(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> 
         language=spec.options.get("language", usual.language),
         threads=spec.integer("threads", usual.threads),
         window_s=spec.number("window", usual.window_s),
+        overlap_s=spec.number("overlap", usual.overlap_s),
         tail_s=spec.number("tail", usual.tail_s),
-        precision=spec.options.get("decoder", usual.precision),
+        precision=spec.options.get("precision", usual.precision),
     )
-    _check(spec, "window", low=1, value=options.window_s, high=30)
+    _check(spec, "window", low=1, value=options.window_s, high=LONGEST_S)
+    _check(spec, "overlap", low=0.1, value=options.overlap_s, high=LONGEST_S)
     _check(spec, "tail", low=0, value=options.tail_s, high=5)
     if options.precision not in ("int8", "fp16", "fp32"):
-        raise ConfigurationError(f"decoder={options.precision} is unknown", remedy="Choose: int8, fp16, fp32")
+        raise ConfigurationError(f"precision={options.precision} is unknown", remedy="Choose: int8, fp16, fp32")
     _check(spec, "threads", low=1, value=options.threads, high=64)
     name = spec.model or DEFAULT_MODEL
     folder = Path(name).expanduser()

@@ -10,7 +10,7 @@ from turngap.budget.clock import MS, Clock
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Span, Stage
 from turngap.llm.spec import Spec
-from turngap.voice.asr.protocol import ASR_RATE_HZ, Pass
+from turngap.voice.asr.protocol import ASR_RATE_HZ, Listener, Pass
 
 
 class ScriptedRecognizer:
@@ -30,15 +30,20 @@ class ScriptedRecognizer:
     async def warm(self) -> None:
         pass
 
-    async def decode(self, audio: NDArray[np.float32], *, draft: Sequence[str] = (), prompt: str = "") -> Pass:
-        start = self._clock()
+    def listen(self) -> Listener:
+        return self  # it keeps nothing of what it hears
+
+    async def decode(
+        self, audio: NDArray[np.float32], *, start: int = 0, draft: Sequence[str] = (), prompt: str = ""
+    ) -> Pass:
+        began = self._clock()
         if self._cost_ms:
             await asyncio.sleep(self._cost_ms * MS / 1e9)
         if self._failures:
             self._failures -= 1
             raise StageError(Stage.ASR, "the scripted recogniser was told to fail")
         return Pass(
-            words=self._heard(len(audio)), spans=(Span(stage=Stage.ASR, start=start, end=self._clock(), what="decode"),)
+            words=self._heard(len(audio)), spans=(Span(stage=Stage.ASR, start=began, end=self._clock(), what="decode"),)
         )
 
     def describe(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ dimensions, type, size in bytes, content), then aliases (name, name of the varia
 """
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -19,14 +20,19 @@ TYPES: Final[dict[int, np.dtype[Any]]] = {
 }
 
 
-def read_weights(path: Path, prefix: str) -> dict[str, NDArray[np.float32]]:
-    """The floating point variables whose names begin with ``prefix``, without it, as float32.
+def under(weights: Mapping[str, NDArray[np.float32]], prefix: str) -> dict[str, NDArray[np.float32]]:
+    """The weights whose names begin with ``prefix``, without it."""
+    return {name.removeprefix(prefix): values for name, values in weights.items() if name.startswith(prefix)}
+
+
+def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
+    """The floating point variables, as float32.
 
     Raises ModelError where the file is not of this layout, or holds weights that were made smaller for good.
     """
     try:
         with path.open("rb") as file:
-            return _read(file, prefix)
+            return _read(file)
     except (OSError, struct.error, KeyError, ValueError) as error:
         raise ModelError(
             f"{path} is not a CTranslate2 model that can be read ({error})",
@@ -34,7 +40,7 @@ def read_weights(path: Path, prefix: str) -> dict[str, NDArray[np.float32]]:
         ) from error
 
 
-def _read(file: BinaryIO, prefix: str) -> dict[str, NDArray[np.float32]]:
+def _read(file: BinaryIO) -> dict[str, NDArray[np.float32]]:
     (version,) = _unpack(file, "I")
     if version != VERSION:
         raise ValueError(f"format version {version} instead of {VERSION}")
@@ -48,11 +54,11 @@ def _read(file: BinaryIO, prefix: str) -> dict[str, NDArray[np.float32]]:
         shape = _unpack(file, f"{rank}I")
         kind, size = _unpack(file, "BI")
         content = file.read(size)
-        if not name.startswith(prefix) or not rank:
+        if not rank:
             continue
         values = np.frombuffer(content, TYPES[kind])
         if values.dtype.kind == "f":
-            found[name.removeprefix(prefix)] = values.astype(np.float32).reshape(shape)
+            found[name] = values.astype(np.float32).reshape(shape)
         elif name.endswith("weight"):
             raise ValueError(f"{name} is {values.dtype}, not floating point")
     return found
