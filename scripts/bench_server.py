@@ -11,7 +11,8 @@ own (``reported_gap_ms``); what a recording hears is the business of ``turngap b
 import argparse
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,56 +46,71 @@ def recorded(path: Path) -> NDArray[np.float32]:
     return resampled(recording.mono, recording.rate_hz, RATE_HZ)
 
 
-async def converse(url: str, speech: NDArray[np.float32], turns: int, on_turn: Any) -> list[dict[str, Any]]:
-    """Hold one conversation of so many turns; the server's report of each."""
+@dataclass
+class Measured:
+    """What is known so far; a long run is worth something from its first turn on."""
+
+    memory: list[tuple[int, int]] = field(default_factory=list)
+    """Turns ended, and the server's resident bytes then."""
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def turns(self) -> list[dict[str, Any]]:
+        return [turn for call in self.calls for turn in call.turns]
+
+
+async def converse(
+    url: str, speech: NDArray[np.float32], turns: int, measured: Measured, on_turn: Callable[[], None]
+) -> None:
+    """Hold one conversation of so many turns; the server's report of each lands in ``measured``."""
     quiet = np.random.default_rng(0).normal(0, 0.0003, RATE_HZ).astype(np.float32)
     async with dial(url) as line:
         call = Call(line, rate_hz=RATE_HZ, channels=1, clock=monotonic)
+        measured.calls.append(call)
         async with calling(call):
             await call.stay_quiet(0.5)
             for _ in range(turns):
                 begins_s = call.load(speech[:, None], quiet=quiet)
                 await call.speak(since_s=begins_s + len(speech) / RATE_HZ)
                 on_turn()
-        return call.turns
 
 
-async def measure(args: argparse.Namespace) -> dict[str, Any]:
+async def measure(args: argparse.Namespace) -> Measured:
     options = [*(FAKES if args.fakes else []), *settings.arguments_of(args)]
     speech = beep() if args.fakes else recorded(args.clip or find("recordings") / "cards-003.wav")
+    measured = Measured()
     async with running(options, clock=monotonic, waiting=lambda _: None) as (url, _):
         server = psutil.Process().children()[0]
-        memory = [(0, server.memory_info().rss)]
-        done = 0
 
-        def on_turn() -> None:
-            nonlocal done
-            done += 1
-            memory.append((done, server.memory_info().rss))
+        def note() -> None:
+            measured.memory.append((len(measured.memory), server.memory_info().rss))
+            if args.json and len(measured.memory) > 1:
+                args.json.write_text(json.dumps(summarise(measured, args), indent=1) + "\n", "utf-8")
 
+        note()
         each = -(-args.turns // args.sessions)
-        reports = await asyncio.gather(*(converse(url, speech, each, on_turn) for _ in range(args.sessions)))
-    return {"turns": [turn for turns in reports for turn in turns], "memory": memory, "each": [len(r) for r in reports]}
+        await asyncio.gather(*(converse(url, speech, each, measured, note) for _ in range(args.sessions)))
+    return measured
 
 
-def summarise(measured: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
-    turns = measured["turns"]
+def summarise(measured: Measured, args: argparse.Namespace) -> dict[str, Any]:
+    turns, memory = measured.turns, measured.memory
     gaps = Summary.of([turn["reported_gap_ms"] for turn in turns])
-    settled = [rss for done, rss in measured["memory"] if done >= min(10, args.turns // 4)]
+    settled = [rss for done, rss in memory if done >= min(10, args.turns // 4)] or [memory[-1][1]]
     return {
         "turns": len(turns),
         "sessions": args.sessions,
-        "turns_per_session": measured["each"],
+        "turns_per_session": [len(call.turns) for call in measured.calls],
         "answered": sum(turn["outcome"] == "answered" for turn in turns),
         "reported_gap_ms": gaps.to_json("p50", "p95", "p99", "max"),
         "beyond_hangover_ms": Summary.of(
             [None if turn["reported_gap_ms"] is None else turn["reported_gap_ms"] - HANGOVER_MS for turn in turns]
         ).to_json("p50", "p95", "p99", "max"),
         "residual_ms": Summary.of([turn["residual_ms"] for turn in turns]).to_json("p50", "p95", "max"),
-        "rss_mb_ready": measured["memory"][0][1] / 1e6,
+        "rss_mb_ready": memory[0][1] / 1e6,
         "rss_mb_settled": settled[0] / 1e6,
         "rss_mb_end": settled[-1] / 1e6,
-        "rss_mb_peak": max(rss for _, rss in measured["memory"]) / 1e6,
+        "rss_mb_peak": max(rss for _, rss in memory) / 1e6,
         "rss_growth": settled[-1] / settled[0] - 1,
     }
 
@@ -105,12 +121,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--turns", type=int, default=100, help="in all (default: 100)")
     parser.add_argument("--sessions", type=int, default=1, help="conversations at once (default: 1)")
     parser.add_argument("--clip", type=Path, help="what is said in each turn (default: a short recording)")
-    parser.add_argument("--json", type=Path, help="write the figures there")
+    parser.add_argument("--json", type=Path, help="write the figures there, after every turn")
     settings.add_arguments(parser)
     args = parser.parse_args(arguments)
     figures = summarise(asyncio.run(measure(args)), args)
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
     table = Table(title="server", show_header=False)
     for key, value in figures.items():
         table.add_row(key, ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else f"{value}")

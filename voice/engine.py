@@ -1,5 +1,6 @@
 """The models of a server, made from its settings, and shared by its conversations."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from importlib.metadata import PackageNotFoundError, version
@@ -53,9 +54,8 @@ class Engine:
 
     async def warm(self) -> None:
         """Load and exercise every model, so that the first turn is as fast as the tenth. Raises ModelError."""
-        await self._recognizer.warm()
-        await self._backend.warm()
-        await self._synthesizer.warm()
+        # Each has a thread of its own; the first that fails tells why.
+        await asyncio.gather(self._recognizer.warm(), self._backend.warm(), self._synthesizer.warm())
         await self._rehearse()
 
     async def _rehearse(self) -> None:

@@ -93,21 +93,24 @@ def load(source: str | Path, *, precision: str, context: int) -> tuple[Engine, A
         raise ConfigurationError(f"precision '{precision}' is for CPUs", remedy="On CUDA choose bf16 or fp32")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(source))
+        config = transformers.AutoConfig.from_pretrained(str(source))
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-        model = transformers.AutoModelForCausalLM.from_pretrained(str(source), dtype=dtype)
+        engine: Engine
+        if llama.fits(config):
+            weights = _saved(source) or _model(source, dtype).state_dict()
+            engine = llama.Llama(config, weights, precision=precision, device=device, context=context)
+            read = sum(weight.numel() for name, weight in weights.items() if name.endswith("proj.weight"))
+            read += config.vocab_size * config.hidden_size
+        else:
+            model = _model(source, dtype)
+            read = _read_per_token(model)
+            engine = General(model, precision=precision, device=device)
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         raise ModelError(
             f"the language model '{source}' cannot be loaded: {str(error).splitlines()[0] if str(error) else error!r}",
             remedy="Pull it with: turngap models pull smollm2-135m-instruct, or name a folder that has config.json, "
             "tokenizer.json and *.safetensors",
         ) from error
-    lean = llama.fits(model.config)
-    weights = _read_per_token(model)
-    engine: Engine = (
-        llama.Llama(model, precision=precision, device=device, context=context)
-        if lean
-        else General(model, precision=precision, device=device)
-    )
     return (
         engine,
         tokenizer,
@@ -115,12 +118,28 @@ def load(source: str | Path, *, precision: str, context: int) -> tuple[Engine, A
             "model": Path(str(source)).name,
             "device": device.type,
             "precision": precision,
-            "weights": str(weights),
-            "forward": "lean" if lean else "transformers",
+            "weights": str(read),
+            "forward": "lean" if llama.fits(config) else "transformers",
             "torch": torch.__version__,
             "transformers": transformers.__version__,
         },
     )
+
+
+def _saved(source: str | Path) -> dict[str, Tensor]:
+    """The weights of a folder, as they were saved; empty for a hub's id. transformers takes seconds to make a model of
+    them, and :class:`~turngap.llm.backends.llama.Llama` would take it apart again."""
+    from safetensors.torch import load_file
+
+    return {
+        name: weight for file in sorted(Path(source).glob("*.safetensors")) for name, weight in load_file(file).items()
+    }
+
+
+def _model(source: str | Path, dtype: torch.dtype) -> Any:
+    import transformers
+
+    return transformers.AutoModelForCausalLM.from_pretrained(str(source), dtype=dtype)
 
 
 def _read_per_token(model: Any) -> int:

@@ -7,6 +7,7 @@ a key head are laid out as further rows of the same query, so keys need not be r
 """
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +45,11 @@ def fits(config: Any) -> bool:
 
 
 class Llama:
-    """Weights taken from a loaded ``LlamaForCausalLM``; ``forward`` gives the logits after the last token."""
+    """``weights`` by the names that a ``LlamaForCausalLM`` of this ``config`` saves them under."""
 
-    def __init__(self, model: Any, *, precision: str, device: torch.device, context: int) -> None:
-        config = model.config
+    def __init__(
+        self, config: Any, weights: Mapping[str, Tensor], *, precision: str, device: torch.device, context: int
+    ) -> None:
         self._kv_heads: int = config.num_key_value_heads
         self._heads: int = config.num_attention_heads
         self._width: int = config.head_dim or config.hidden_size // config.num_attention_heads
@@ -60,10 +62,13 @@ class Llama:
         def product(weight: Tensor) -> Product:
             return PRODUCTS[precision](weight.to(device))
 
-        self._layers = [self._layer(layer, product) for layer in model.model.layers]
-        self._embedding = self._place(model.model.embed_tokens.weight)
-        self._norm = self._norm_weight(model.model.norm)
-        self._head = product(model.lm_head.weight)
+        embedding = weights["model.embed_tokens.weight"]
+        self._layers = [
+            self._layer(weights, f"model.layers.{index}.", product) for index in range(config.num_hidden_layers)
+        ]
+        self._embedding = self._place(embedding)
+        self._norm = self._norm_weight(weights["model.norm.weight"])
+        self._head = product(weights.get("lm_head.weight", embedding))  # tied where it was not saved
         self._cos, self._sin = self._rotary(config.rope_parameters["rope_theta"], context)
 
     def fresh(self) -> KeyValues:
@@ -116,19 +121,21 @@ class Llama:
         normed: Tensor = (x / size).mul_(weight)
         return normed
 
-    def _layer(self, layer: Any, product: Any) -> Layer:
-        attention, mlp = layer.self_attn, layer.mlp
+    def _layer(self, weights: Mapping[str, Tensor], at: str, product: Callable[[Tensor], Product]) -> Layer:
+        def joined(*names: str) -> Product:
+            return product(torch.cat([weights[f"{at}{name}.weight"] for name in names]))
+
         return Layer(
-            self._norm_weight(layer.input_layernorm),
-            product(torch.cat([attention.q_proj.weight, attention.k_proj.weight, attention.v_proj.weight])),
-            product(attention.o_proj.weight),
-            self._norm_weight(layer.post_attention_layernorm),
-            product(torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight])),
-            product(mlp.down_proj.weight),
+            self._norm_weight(weights[f"{at}input_layernorm.weight"]),
+            joined("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+            joined("self_attn.o_proj"),
+            self._norm_weight(weights[f"{at}post_attention_layernorm.weight"]),
+            joined("mlp.gate_proj", "mlp.up_proj"),
+            joined("mlp.down_proj"),
         )
 
-    def _norm_weight(self, norm: Any) -> Tensor:
-        return self._place(norm.weight if self._device.type == "cuda" else norm.weight * self._root)
+    def _norm_weight(self, weight: Tensor) -> Tensor:
+        return self._place(weight if self._device.type == "cuda" else weight.float() * self._root)
 
     def _rotary(self, theta: float, context: int) -> tuple[Tensor, Tensor]:
         half = torch.arange(0, self._width, 2, dtype=torch.float32) / self._width

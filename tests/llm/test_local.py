@@ -78,7 +78,8 @@ def backend(folder: Path) -> Iterator[LocalBackend]:
 
 
 def lean(precision: str = "fp32") -> Llama:
-    return Llama(tiny_model(), precision=precision, device=torch.device("cpu"), context=512)
+    model = tiny_model()
+    return Llama(model.config, model.state_dict(), precision=precision, device=torch.device("cpu"), context=512)
 
 
 def model() -> Model:
