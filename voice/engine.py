@@ -12,7 +12,7 @@ from turngap.budget.errors import ConfigurationError
 from turngap.llm.backends import make_backend
 from turngap.llm.clause import Clauses, speakable
 from turngap.llm.history import History
-from turngap.llm.protocol import Limits
+from turngap.llm.protocol import Conversation, Limits
 from turngap.llm.spec import Spec
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.endpointing.registry import ENDPOINTING
@@ -26,10 +26,8 @@ REHEARSAL = (
     "How are you?",
     "I would like to order something.",
     "Can I have a coffee, please?",
-    "Give me a tea with milk.",
     "What time is it?",
     "Can you help me?",
-    "Turn on the light.",
 )
 
 PACKAGES = ("faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
@@ -62,17 +60,26 @@ class Engine:
         """Answer a few things that people say: the backend takes in the system prompt and learns how its replies begin,
         and the voice has said it once."""
         conversation = self._backend.converse()
-        history = History(self._settings.system)
+        sayings = []
         for text in REHEARSAL:
-            reply = conversation.reply(history.messages_with(text), limits=Limits(max_tokens=12))
-            clauses = Clauses()
-            async with aclosing(reply):
-                pieces = [piece async for delta in reply for piece in clauses.feed(delta.text)]
-            for piece in pieces[:1]:
-                async with aclosing(self._synthesizer.speak(speakable(piece))) as speaking:
-                    async for _ in speaking:
-                        pass
+            if clause := await self._first_clause(conversation, text):
+                sayings.append(asyncio.create_task(self._say(clause)))
+        await asyncio.gather(*sayings)
         await conversation.aclose()
+
+    async def _first_clause(self, conversation: Conversation, text: str) -> str | None:
+        messages = History(self._settings.system).messages_with(text)
+        clauses = Clauses()
+        async with aclosing(conversation.reply(messages, limits=Limits(max_tokens=12))) as reply:
+            async for delta in reply:
+                for piece in clauses.feed(delta.text):
+                    return speakable(piece)
+        return None
+
+    async def _say(self, text: str) -> None:
+        async with aclosing(self._synthesizer.speak(text)) as speaking:
+            async for _ in speaking:
+                pass
 
     def parts(self) -> Parts:
         """What one conversation needs."""

@@ -6,6 +6,7 @@ which drives the forward pass that transformers has for everything else.
 
 import copy
 import inspect
+import json
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -92,15 +93,15 @@ def load(source: str | Path, *, precision: str, context: int) -> tuple[Engine, A
     if device.type == "cuda" and precision in ("int8", "fp16"):
         raise ConfigurationError(f"precision '{precision}' is for CPUs", remedy="On CUDA choose bf16 or fp32")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(source))
-        config = transformers.AutoConfig.from_pretrained(str(source))
+        tokenizer = _tokenizer(source)
+        shape = llama.Shape.of(_config(source))
         dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         engine: Engine
-        if llama.fits(config):
+        if shape is not None:
             weights = _saved(source) or _model(source, dtype).state_dict()
-            engine = llama.Llama(config, weights, precision=precision, device=device, context=context)
+            engine = llama.Llama(shape, weights, precision=precision, device=device, context=context)
             read = sum(weight.numel() for name, weight in weights.items() if name.endswith("proj.weight"))
-            read += config.vocab_size * config.hidden_size
+            read += shape.vocabulary * shape.width
         else:
             model = _model(source, dtype)
             read = _read_per_token(model)
@@ -119,16 +120,38 @@ def load(source: str | Path, *, precision: str, context: int) -> tuple[Engine, A
             "device": device.type,
             "precision": precision,
             "weights": str(read),
-            "forward": "lean" if llama.fits(config) else "transformers",
+            "forward": "transformers" if shape is None else "lean",
             "torch": torch.__version__,
             "transformers": transformers.__version__,
         },
     )
 
 
+# transformers finds out what a folder holds by looking through all the models that it knows, which takes two seconds;
+# then it makes a model of the weights, which takes three more and which Llama would take apart again.
+
+
+def _tokenizer(source: str | Path) -> Any:
+    import transformers
+
+    plain = (Path(source) / "tokenizer.json").is_file()
+    kind = transformers.PreTrainedTokenizerFast if plain else transformers.AutoTokenizer
+    return kind.from_pretrained(str(source))
+
+
+def _config(source: str | Path) -> dict[str, Any]:
+    file = Path(source) / "config.json"
+    if file.is_file():
+        found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        return found
+    import transformers
+
+    asked: dict[str, Any] = transformers.AutoConfig.from_pretrained(str(source)).to_dict()
+    return asked
+
+
 def _saved(source: str | Path) -> dict[str, Tensor]:
-    """The weights of a folder, as they were saved; empty for a hub's id. transformers takes seconds to make a model of
-    them, and :class:`~turngap.llm.backends.llama.Llama` would take it apart again."""
+    """The weights of a folder, as they were saved; empty for a hub's id."""
     from safetensors.torch import load_file
 
     return {

@@ -31,30 +31,57 @@ class Layer:
     down: Product
 
 
-def fits(config: Any) -> bool:
-    """Whether :class:`Llama` computes what a transformers model of this configuration does."""
-    rope = getattr(config, "rope_parameters", None) or {}
-    return (
-        config.model_type == "llama"
-        and config.hidden_act == "silu"
-        and not config.attention_bias
-        and not config.mlp_bias
-        and rope.get("rope_type", "default") == "default"
-        and rope.get("partial_rotary_factor", 1.0) == 1.0
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What :class:`Llama` needs to know of a model's configuration."""
+
+    layers: int
+    heads: int
+    kv_heads: int
+    head_width: int
+    width: int
+    vocabulary: int
+    eps: float
+    theta: float
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "Shape | None":
+        """From the content of a ``config.json``; None where :class:`Llama` does not compute what it asks for."""
+        rope = {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
+        fits = (
+            config.get("model_type") == "llama"
+            and config.get("hidden_act", "silu") == "silu"
+            and not config.get("attention_bias")
+            and not config.get("mlp_bias")
+            and rope.get("rope_type", rope.get("type", "default")) == "default"
+            and rope.get("partial_rotary_factor", 1.0) == 1.0
+        )
+        if not fits:
+            return None
+        heads, width = config["num_attention_heads"], config["hidden_size"]
+        return cls(
+            layers=config["num_hidden_layers"],
+            heads=heads,
+            kv_heads=config.get("num_key_value_heads") or heads,
+            head_width=config.get("head_dim") or width // heads,
+            width=width,
+            vocabulary=config["vocab_size"],
+            eps=config.get("rms_norm_eps", 1e-6),
+            theta=rope.get("rope_theta", config.get("rope_theta", 10_000.0)),
+        )
 
 
 class Llama:
-    """``weights`` by the names that a ``LlamaForCausalLM`` of this ``config`` saves them under."""
+    """``weights`` by the names that a ``LlamaForCausalLM`` of this ``shape`` saves them under."""
 
     def __init__(
-        self, config: Any, weights: Mapping[str, Tensor], *, precision: str, device: torch.device, context: int
+        self, shape: Shape, weights: Mapping[str, Tensor], *, precision: str, device: torch.device, context: int
     ) -> None:
-        self._kv_heads: int = config.num_key_value_heads
-        self._heads: int = config.num_attention_heads
-        self._width: int = config.head_dim or config.hidden_size // config.num_attention_heads
-        self._eps: float = config.rms_norm_eps
-        self._root = math.sqrt(config.hidden_size)
+        self._kv_heads = shape.kv_heads
+        self._heads = shape.heads
+        self._width = shape.head_width
+        self._eps = shape.eps
+        self._root = math.sqrt(shape.width)
         self._dtype = torch.bfloat16 if precision == "bf16" else torch.float32
         self._device = device
         self._floor = torch.tensor(self._root * math.sqrt(self._eps), dtype=self._dtype)
@@ -63,13 +90,11 @@ class Llama:
             return PRODUCTS[precision](weight.to(device))
 
         embedding = weights["model.embed_tokens.weight"]
-        self._layers = [
-            self._layer(weights, f"model.layers.{index}.", product) for index in range(config.num_hidden_layers)
-        ]
+        self._layers = [self._layer(weights, f"model.layers.{index}.", product) for index in range(shape.layers)]
         self._embedding = self._place(embedding)
         self._norm = self._norm_weight(weights["model.norm.weight"])
         self._head = product(weights.get("lm_head.weight", embedding))  # tied where it was not saved
-        self._cos, self._sin = self._rotary(config.rope_parameters["rope_theta"], context)
+        self._cos, self._sin = self._rotary(shape.theta, context)
 
     def fresh(self) -> KeyValues:
         """An empty memory."""

@@ -19,7 +19,7 @@ tokenizers = pytest.importorskip("tokenizers")
 from turngap.llm.backends.engine import General  # noqa: E402 - after the skips
 from turngap.llm.backends.generation import PIECE, Generation, Mind, Model  # noqa: E402
 from turngap.llm.backends.linear import PRODUCTS  # noqa: E402
-from turngap.llm.backends.llama import Llama, fits  # noqa: E402
+from turngap.llm.backends.llama import Llama, Shape  # noqa: E402
 from turngap.llm.backends.local import LocalBackend  # noqa: E402
 from turngap.llm.backends.prompt import Prompts, Replies  # noqa: E402
 from turngap.llm.backends.sampling import Detokeniser, Sampler, Taste  # noqa: E402
@@ -79,7 +79,9 @@ def backend(folder: Path) -> Iterator[LocalBackend]:
 
 def lean(precision: str = "fp32") -> Llama:
     model = tiny_model()
-    return Llama(model.config, model.state_dict(), precision=precision, device=torch.device("cpu"), context=512)
+    shape = Shape.of(model.config.to_dict())
+    assert shape is not None
+    return Llama(shape, model.state_dict(), precision=precision, device=torch.device("cpu"), context=512)
 
 
 def model() -> Model:
@@ -99,7 +101,6 @@ def run_out(generation: Generation, mind: Mind) -> str:
 
 def test_the_lean_forward_computes_what_transformers_does() -> None:
     whole, engine = tiny_model(), lean()
-    assert fits(whole.config)
     ids = list(range(7, 47))
     with torch.inference_mode():
         expected = whole(torch.tensor([ids])).logits[0, -1]
@@ -107,6 +108,31 @@ def test_the_lean_forward_computes_what_transformers_does() -> None:
     engine.forward(ids[:20], held, rows=0)
     engine.forward(ids[20:39], held, rows=0)
     torch.testing.assert_close(engine.forward(ids[39:], held)[0], expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"model_type": "gpt2"},
+        {"hidden_act": "gelu"},
+        {"attention_bias": True},
+        {"mlp_bias": True},
+        {"rope_scaling": {"type": "linear", "factor": 2.0}},
+        {"rope_parameters": {"rope_type": "yarn"}},
+        {"rope_parameters": {"rope_theta": 1e4, "partial_rotary_factor": 0.5}},
+    ],
+    ids=lambda odd: next(iter(odd)),
+)
+def test_a_model_that_computes_something_else_is_left_to_transformers(odd: dict[str, Any]) -> None:
+    assert Shape.of(tiny_model().config.to_dict() | odd) is None
+
+
+def test_a_configuration_that_says_little_means_the_defaults() -> None:
+    shape = Shape.of(
+        {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "vocab_size": 9}
+    )
+    assert shape is not None
+    assert (shape.kv_heads, shape.head_width, shape.eps, shape.theta) == (4, 16, 1e-6, 10_000.0)
 
 
 @pytest.mark.parametrize("kind", ["lean", "general"])

@@ -53,7 +53,7 @@ class Heard:
 class Decoder:
     """Weights as :func:`turngap.voice.asr.weights.read_weights` gives them for ``decoder/``."""
 
-    def __init__(self, weights: Mapping[str, NDArray[np.float32]], *, precision: str) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[np.floating]], *, precision: str) -> None:
         known = Weights(weights, precision)
         self._embedding = known["embeddings/weight"]
         self._positions = known["position_encodings/encodings"]

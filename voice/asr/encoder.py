@@ -53,7 +53,7 @@ class _Layer:
 class Encoder:
     """Weights as :func:`turngap.voice.asr.weights.read_weights` gives them for ``encoder/``."""
 
-    def __init__(self, weights: Mapping[str, NDArray[np.float32]], *, precision: str) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[np.floating]], *, precision: str) -> None:
         known = Weights(weights, precision)
         self._convolutions = [
             (known["conv1/weight"], known["conv1/bias"], 1),

@@ -30,8 +30,8 @@ class Norm:
 class Weights:
     """Weights as :func:`turngap.voice.asr.weights.read_weights` gives them, in the precision of the products."""
 
-    def __init__(self, weights: Mapping[str, NDArray[np.float32]], precision: str) -> None:
-        self._tensors = {name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()}
+    def __init__(self, weights: Mapping[str, NDArray[np.floating]], precision: str) -> None:
+        self._tensors = {name: torch.from_numpy(value.copy()).float() for name, value in weights.items()}
         self._product = PRODUCTS[precision]
 
     def __getitem__(self, name: str) -> Tensor:

@@ -20,13 +20,13 @@ TYPES: Final[dict[int, np.dtype[Any]]] = {
 }
 
 
-def under(weights: Mapping[str, NDArray[np.float32]], prefix: str) -> dict[str, NDArray[np.float32]]:
+def under(weights: Mapping[str, NDArray[np.floating]], prefix: str) -> dict[str, NDArray[np.floating]]:
     """The weights whose names begin with ``prefix``, without it."""
     return {name.removeprefix(prefix): values for name, values in weights.items() if name.startswith(prefix)}
 
 
-def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
-    """The floating point variables, as float32.
+def read_weights(path: Path) -> dict[str, NDArray[np.floating]]:
+    """The floating point variables, as they are: float16 or float32.
 
     Raises ModelError where the file is not of this layout, or holds weights that were made smaller for good.
     """
@@ -40,7 +40,7 @@ def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
         ) from error
 
 
-def _read(file: BinaryIO) -> dict[str, NDArray[np.float32]]:
+def _read(file: BinaryIO) -> dict[str, NDArray[np.floating]]:
     (version,) = _unpack(file, "I")
     if version != VERSION:
         raise ValueError(f"format version {version} instead of {VERSION}")
@@ -58,7 +58,7 @@ def _read(file: BinaryIO) -> dict[str, NDArray[np.float32]]:
             continue
         values = np.frombuffer(content, TYPES[kind])
         if values.dtype.kind == "f":
-            found[name] = values.astype(np.float32).reshape(shape)
+            found[name] = values.reshape(shape)
         elif name.endswith("weight"):
             raise ValueError(f"{name} is {values.dtype}, not floating point")
     return found
