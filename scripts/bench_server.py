@@ -4,8 +4,9 @@
     python scripts/bench_server.py --turns 200 --sessions 3     real models: memory, and conversations side by side
     python scripts/bench_server.py --llm scripted ...           any setting of ``turngap serve``
 
-Every conversation keeps its line open, so its history and its cache grow as they would. The figures are the server's
-own (``reported_gap_ms``); what a recording hears is the business of ``turngap bench``.
+Every conversation keeps its line open, so its history and its cache grow as they would, up to the backend's context;
+with ``--each 10`` a new one begins after ten turns, so that what stays is what leaks. The figures are the server's own
+(``reported_gap_ms``); what a recording hears is the business of ``turngap bench``.
 """
 
 import argparse
@@ -88,8 +89,14 @@ async def measure(args: argparse.Namespace) -> Measured:
                 args.json.write_text(json.dumps(summarise(measured, args), indent=1) + "\n", "utf-8")
 
         note()
-        each = -(-args.turns // args.sessions)
-        await asyncio.gather(*(converse(url, speech, each, measured, note) for _ in range(args.sessions)))
+        share = -(-args.turns // args.sessions)
+
+        async def hold() -> None:
+            for begun in range(0, share, args.each or share):
+                turns = min(args.each or share, share - begun)
+                await converse(url, speech, turns, measured, note)
+
+        await asyncio.gather(*(hold() for _ in range(args.sessions)))
     return measured
 
 
@@ -100,7 +107,7 @@ def summarise(measured: Measured, args: argparse.Namespace) -> dict[str, Any]:
     return {
         "turns": len(turns),
         "sessions": args.sessions,
-        "turns_per_session": [len(call.turns) for call in measured.calls],
+        "turns_per_conversation": [len(call.turns) for call in measured.calls],
         "answered": sum(turn["outcome"] == "answered" for turn in turns),
         "reported_gap_ms": gaps.to_json("p50", "p95", "p99", "max"),
         "beyond_hangover_ms": Summary.of(
@@ -120,6 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--fakes", action="store_true", help="stages that cost nothing, and a beep for a voice")
     parser.add_argument("--turns", type=int, default=100, help="in all (default: 100)")
     parser.add_argument("--sessions", type=int, default=1, help="conversations at once (default: 1)")
+    parser.add_argument("--each", type=int, help="turns of a conversation, then a new one (default: all)")
     parser.add_argument("--clip", type=Path, help="what is said in each turn (default: a short recording)")
     parser.add_argument("--json", type=Path, help="write the figures there, after every turn")
     settings.add_arguments(parser)

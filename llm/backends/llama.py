@@ -53,7 +53,7 @@ class Shape:
             and config.get("hidden_act", "silu") == "silu"
             and not config.get("attention_bias")
             and not config.get("mlp_bias")
-            and rope.get("rope_type", rope.get("type", "default")) == "default"
+            and rope.get("type", rope.get("rope_type", "default")) == "default"
             and rope.get("partial_rotary_factor", 1.0) == 1.0
         )
         if not fits:
