@@ -30,11 +30,11 @@ from turngap.voice.client.line import dial
 from turngap.voice.client.own_server import running
 from turngap.voice.client.player import Call, calling
 from turngap.voice.client.recording import read, resampled
+from turngap.voice.endpointing.hangover import HANGOVER_MS
 from turngap.voice.models.store import find
 
 RATE_HZ = 16_000
 FAKES = ["--llm=scripted?reply=Sure, done.", "--asr=scripted", "--voice=tone", "--endpointing=fixed?vad=energy"]
-HANGOVER_MS = 200.0
 
 
 def beep() -> NDArray[np.float32]:

@@ -16,7 +16,7 @@ from turngap.llm.protocol import Conversation, Limits
 from turngap.llm.spec import Spec
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.endpointing.registry import ENDPOINTING
-from turngap.voice.session import Manner, Parts
+from turngap.voice.manner import Manner, Parts
 from turngap.voice.settings import Settings
 from turngap.voice.tts.memory import Remembering
 from turngap.voice.tts.registry import make_synthesizer

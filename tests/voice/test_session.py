@@ -16,8 +16,9 @@ from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.level import first_audible
 from turngap.voice.endpointing.energy import EnergyActivity
 from turngap.voice.endpointing.hangover import Hangover
+from turngap.voice.manner import Manner, Parts
 from turngap.voice.protocols.door import ClientGone, Packet
-from turngap.voice.session import Manner, Parts, Session
+from turngap.voice.session import Session
 from turngap.voice.tts.registry import make_synthesizer
 
 RATE = 16_000
@@ -108,7 +109,7 @@ def converse(
         backend = make_backend(llm, find_model=find, clock=loop.clock)
         parts = Parts(
             activity=EnergyActivity(),
-            endpointing=Hangover(),
+            endpointing=Hangover(hangover_ms=200),
             recognizer=make_recognizer(asr, find_model=find, clock=loop.clock),
             backend=backend,
             synthesizer=make_synthesizer(voice, find_model=find, clock=loop.clock),

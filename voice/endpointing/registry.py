@@ -1,4 +1,4 @@
-"""Endpointing by name: ``fixed[?hangover=200&enter=0.5&leave=0.35&vad=silero]``."""
+"""Endpointing by name: ``fixed[?hangover=400&enter=0.5&leave=0.35&vad=silero]``."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.spec import Registry, Spec
 from turngap.voice.endpointing.energy import EnergyActivity
-from turngap.voice.endpointing.hangover import Hangover
+from turngap.voice.endpointing.hangover import HANGOVER_MS, Hangover
 from turngap.voice.endpointing.protocol import Endpointing, VoiceActivity
 
 
@@ -28,7 +28,7 @@ class FixedEars:
 
     def __init__(self, spec: Spec, *, find_model: Callable[[str], Path]) -> None:
         spec.reject_unknown({"hangover", "enter", "leave", "vad"})
-        self._hangover_ms = spec.number("hangover", 200)
+        self._hangover_ms = spec.number("hangover", HANGOVER_MS)
         self._enter = spec.number("enter", 0.5)
         self._leave = spec.number("leave", 0.35)
         self._vad = spec.options.get("vad", "silero")

@@ -1,0 +1,147 @@
+"""Our half of a conversation: replies that are made, held back, played and taken back, and what was heard of them.
+
+A shell: :class:`~turngap.voice.session.Session` says what the turn machine asks for, and nothing here decides.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from turngap.budget.clock import Clock
+from turngap.budget.errors import StageError
+from turngap.budget.marks import Span, Stage
+from turngap.llm.history import History
+from turngap.voice.book import TurnBook
+from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
+from turngap.voice.manner import Manner, Parts
+from turngap.voice.playout import Playout
+from turngap.voice.protocols.door import Door
+from turngap.voice.reply import Reply
+
+logger = logging.getLogger(__name__)
+
+
+class Answering:
+    """The replies of one conversation. ``tell`` is given what becomes of them; ``tasks`` runs what takes time."""
+
+    def __init__(
+        self,
+        door: Door,
+        parts: Parts,
+        manner: Manner,
+        clock: Clock,
+        *,
+        tasks: asyncio.TaskGroup,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._door = door
+        self._synthesizer = parts.synthesizer
+        self._manner = manner
+        self._clock = clock
+        self._tasks = tasks
+        self._tell = tell
+        self._history = History(manner.system)
+        self._conversation = parts.backend.converse()
+        self._conversing = asyncio.Lock()
+        self._reply: Reply | None = None
+        self._playout: Playout | None = None
+        self._making: asyncio.Task[None] | None = None
+        self._playing: asyncio.Task[None] | None = None
+
+    async def aclose(self) -> None:
+        """Free the backend's memory of this conversation; the tasks belong to the group."""
+        await self._conversation.aclose()
+
+    def prepare(self, words: str = "") -> None:
+        """Let the backend get ready for what the next prompt begins with: the history, and words heard so far."""
+        messages = self._history.messages_with(words)
+        self._tasks.create_task(self._make(None, partial(self._conversation.prepare, messages)))
+
+    def draft(self, draft: DraftId, text: str, book: TurnBook) -> None:
+        """Begin a reply to ``text``; it is held back until :meth:`commit`."""
+        reply = self._reply = Reply(draft, book.ledger, self._synthesizer, self._clock)
+        messages = self._history.messages_with(text)
+        answer = partial(
+            reply.run,
+            self._conversation,
+            messages,
+            limits=self._manner.limits,
+            stall=self._manner.stall,
+            asked_at=self._clock(),
+        )
+        self._making = self._tasks.create_task(self._make(draft, answer))
+
+    def excuse(self, draft: DraftId, reason: str, book: TurnBook) -> None:
+        """Say in words that there is no reply."""
+        book.failure = reason
+        reply = self._reply = Reply(draft, book.ledger, self._synthesizer, self._clock)
+        self._making = self._tasks.create_task(self._make(draft, partial(reply.say, self._manner.excuse)))
+        self.commit(draft, book)
+
+    def commit(self, draft: DraftId, book: TurnBook) -> None:
+        """Let the reply be heard as soon as it is there."""
+        reply = self._reply
+        assert reply is not None
+        playout = self._playout = Playout(
+            reply, rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock
+        )
+        self._playing = self._tasks.create_task(self._play(playout, book, draft))
+
+    async def take_floor(self, draft: DraftId, text: str) -> None:
+        """The reply is heard: what it answers is history now."""
+        if draft.attempt == 1:
+            self._history.user(text)
+        await self._door.transcript("user", text)
+
+    async def silence(self, book: TurnBook | None) -> None:
+        """Stop making and playing; what the client has not played yet, it is asked to drop."""
+        playout = self._playout
+        await _cancel(self._playing)
+        await _cancel(self._making)
+        if playout is not None and playout.sent_samples and self._playing_now(playout):
+            await self._door.clear()
+        if book is not None and playout is not None and playout.started_at is not None:
+            book.heard = playout.heard(self._clock())
+        self._reply = self._playout = None
+
+    async def end(self, draft: DraftId, book: TurnBook) -> None:
+        """The turn is over: what was heard of the reply stays in the history."""
+        await self.silence(book)
+        if book.heard and draft.attempt == 1:
+            self._history.assistant(book.heard)
+            self.prepare()
+
+    async def fail(self, draft: DraftId | None, error: StageError) -> None:
+        """Tell the client, and the machine where a reply waits for it."""
+        await self._door.error(f"{error.stage.value}_failed", error.message, error.remedy)
+        if draft is not None:
+            self._tell(ReplyFailed(at=self._clock(), id=draft, reason=str(error)))
+
+    async def _make(self, draft: DraftId | None, work: Callable[[], Awaitable[None]]) -> None:
+        """Do ``work`` when the one before is done: a conversation with the backend is one thing at a time."""
+        try:
+            async with self._conversing:
+                await work()
+        except StageError as error:
+            await self.fail(draft, error)
+        except Exception as error:  # a bug in a stage costs its turn, not the conversation
+            logger.exception("unexpected error in turn %s", draft)
+            await self.fail(draft, StageError(Stage.DISPATCH, f"unexpected {type(error).__name__}"))
+
+    async def _play(self, playout: Playout, book: TurnBook, draft: DraftId) -> None:
+        def started(at: int, span: Span) -> None:
+            book.sent(draft, at, span)
+            self._tell(AudioStarted(at=at, id=draft))
+
+        await playout.run(self._door.audio, started)
+        self._tell(AudioEnded(at=self._clock(), id=draft))
+
+    def _playing_now(self, playout: Playout) -> bool:
+        return playout.played_samples(self._clock()) < playout.sent_samples
+
+
+async def _cancel(task: asyncio.Task[None] | None) -> None:
+    if task is not None and not task.done():
+        task.cancel()
+        await asyncio.wait([task])

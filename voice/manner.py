@@ -1,0 +1,37 @@
+"""What a conversation is made of, and how the agent behaves in it."""
+
+from dataclasses import dataclass, field
+
+from turngap.budget.allowance import DEFAULT, Budget
+from turngap.budget.clock import MS, Ns
+from turngap.llm.protocol import Backend, Limits
+from turngap.voice.asr.protocol import Recognizer
+from turngap.voice.endpointing.protocol import Endpointing, VoiceActivity
+from turngap.voice.tts.protocol import Synthesizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How the agent behaves in a conversation."""
+
+    system: str
+    budget: Budget = DEFAULT
+    limits: Limits = field(default_factory=Limits)
+    barge_in: Ns = 300 * MS
+    deadline: Ns = 5000 * MS
+    """From the endpoint: how long a reply may stay away."""
+    stall: Ns = 3000 * MS
+    """How long the backend may be silent, before or after its first token."""
+    draft_at_pause: bool = True
+    excuse: str = "Sorry, something went wrong. Please say that again."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a conversation is made of; models are shared with other conversations."""
+
+    activity: VoiceActivity
+    endpointing: Endpointing
+    recognizer: Recognizer
+    backend: Backend
+    synthesizer: Synthesizer
