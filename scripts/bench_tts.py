@@ -26,10 +26,12 @@ from turngap.budget.clock import Ns, milliseconds, monotonic
 from turngap.voice.audio.level import first_audible
 from turngap.voice.tts.chunks import plan
 from turngap.voice.tts.piper import PiperSynthesizer
-from turngap.voice.tts.split import DECODER, ENCODER
+from turngap.voice.tts.split import DECODER, ENCODER, FLOW
 from turngap.voice.tts.vits import Style, Voice, read_config
 
 SENTENCE = "Sure, I can get you a small latte with oat milk today."
+SENTENCES = (SENTENCE, "Yes.", "The next train to the airport leaves at five past nine from platform three, I think.")
+"""Spoken without noise, in parts and at once, to see whether the seams make a difference."""
 
 
 async def chunked(voice: PiperSynthesizer) -> dict[str, float]:
@@ -70,17 +72,18 @@ def whole(speak: Callable[[], Any], rate_hz: int) -> dict[str, float]:
     }
 
 
-def seam(folder: Path, runs: int = 3) -> float:
-    """The largest difference between the joined chunks and one decode of the same latent, of full scale 1."""
+def seam(folder: Path) -> float:
+    """The largest difference between the joined chunks and all of it made at once, of full scale 1."""
     voice = Voice(folder, read_config(folder), style=Style(), threads=1)
     worst = 0.0
-    for _ in range(runs):
-        z = voice.encode(voice.phonemes(SENTENCE)[0])
+    for sentence in SENTENCES:
+        in_parts, at_once = (voice.latent(voice.phonemes(sentence)[0], noise=0.0) for _ in range(2))
         joined = [
-            voice.decode(np.ascontiguousarray(z[:, :, chunk.window]))[chunk.kept(voice.hop)]
-            for chunk in plan(z.shape[2], context=voice.context)
+            voice.decode(in_parts.window(chunk.window))[chunk.kept(voice.hop)]
+            for chunk in plan(in_parts.frames, context=voice.context)
         ]
-        worst = max(worst, float(np.max(np.abs(np.concatenate(joined) - voice.decode(z)))))
+        whole = voice.decode(at_once.window(slice(0, at_once.frames)))
+        worst = max(worst, float(np.max(np.abs(np.concatenate(joined) - whole))))
     return worst
 
 
@@ -121,7 +124,7 @@ async def measure(folder: Path, *, runs: int, threads: int) -> dict[str, Any]:
 
 def model_in(folder: Path) -> Path:
     """The voice as Piper knows it, beside the two halves that we made of it."""
-    return next(path for path in folder.glob("*.onnx") if path.name not in (ENCODER, DECODER))
+    return next(path for path in folder.glob("*.onnx") if path.name not in (ENCODER, FLOW, DECODER))
 
 
 def summary(rounds: Sequence[dict[str, float]]) -> dict[str, float]:

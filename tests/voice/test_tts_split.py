@@ -1,4 +1,4 @@
-"""Cutting a voice in two: a tiny graph of the same shape, built here, and what is no voice."""
+"""Cutting a voice in three: a tiny graph of the same shape, built here, and what is no voice."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from turngap.budget.errors import ModelError
 from turngap.voice.tts import split as cutting
-from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, HOP_KEY, split
+from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, FLOW, HOP_KEY, split
+from turngap.voice.tts.vits import Latent
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
@@ -56,6 +59,18 @@ class Sketch:
         rounded = self.add("Ceil", columns)
         flow = self.add("Resize", self.add("Add", self.conv(columns, (4, 4), 3), rounded), "", self.scales_to(3))
         return self.add("Mul", flow, self.add("ReduceMax", "scales", keepdims=1))
+
+    def flowing(self, *, speaker: bool = False) -> str:
+        """The same, made by a flow from a prior with noise in it, under a mask for each column."""
+        mean = self.latent()
+        noise = self.add("RandomNormalLike", mean, seed=1.0)
+        prior = self.add("Add", mean, self.add("Mul", self.add("Mul", noise, self.weight(1)), self.weight(1)))
+        mask = self.add("Sigmoid", self.add("ReduceMean", mean, axes=[1], keepdims=1))
+        x = self.conv(self.add("Mul", self.conv(prior, (4, 5), 5), mask), (5, 4), 3)
+        if speaker:
+            g = self.add("Unsqueeze", self.add("Gather", self.weight(3, 4), "sid"), self.whole_numbers(2))
+            x = self.add("Add", x, g)
+        return self.add("Mul", self.add("Sub", prior, x), mask)
 
     def scales_to(self, times: int) -> str:
         self.weights.append(onnx.numpy_helper.from_array(np.array([1, 1, times], np.float32), f"w{len(self.weights)}"))
@@ -117,6 +132,53 @@ def test_the_two_halves_give_what_the_whole_gives(tmp_path: Path, speaker: bool)
     np.testing.assert_array_equal(audio, expected)
     assert durations.shape[-1] == 12
     assert sorted(path.name for path in tmp_path.iterdir()) == [DECODER, ENCODER, "voice.onnx"]
+
+
+@pytest.mark.parametrize("speaker", [False, True])
+def test_a_flow_is_cut_off_too(tmp_path: Path, speaker: bool) -> None:
+    sketch = Sketch()
+    if speaker:
+        sketch.inputs.append(onnx.helper.make_tensor_value_info("sid", INT64, [1]))
+    whole = sketch.save(tmp_path / "voice.onnx", sketch.decoder(sketch.flowing(speaker=speaker)))
+    split(whole, tmp_path)
+    feeds = text() | ({"sid": np.array([2], np.int64)} if speaker else {})
+    (expected,) = run(whole, None, **taking(whole, feeds))
+    prior, mask = run(tmp_path / ENCODER, ["p", "mask"], **taking(tmp_path / ENCODER, feeds))
+    (z,) = run(tmp_path / FLOW, ["z"], **taking(tmp_path / FLOW, feeds | {"p": prior, "mask": mask}))
+    (audio,) = run(tmp_path / DECODER, ["output"], z=z)
+    np.testing.assert_allclose(audio, expected, atol=1e-6)
+    # What it sees to either side is what a part of it shows.
+    reach = int(described(tmp_path / FLOW)[CONTEXT_KEY])
+    assert reach == 3
+    window = {"p": prior[:, :, 10:30], "mask": mask[:, :, 10:30]}
+    (part,) = run(tmp_path / FLOW, ["z"], **taking(tmp_path / FLOW, feeds | window))
+    np.testing.assert_allclose(part[:, :, reach:-reach], z[:, :, 10 + reach : 30 - reach], atol=1e-6)
+
+
+def test_noise_that_enters_otherwise_leaves_the_flow_where_it_is(tmp_path: Path) -> None:
+    sketch = Sketch()
+    mean = sketch.latent()
+    twice = sketch.add("Add", sketch.add("Neg", sketch.add("RandomNormalLike", mean)), mean)
+    split(sketch.save(tmp_path / "voice.onnx", sketch.decoder(twice)), tmp_path)
+    assert not (tmp_path / FLOW).exists()
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 400), st.integers(0, 40), st.data())
+def test_a_latent_made_in_parts_is_the_latent(frames: int, context: int, data: st.DataObject) -> None:
+    whole = RANDOM.normal(size=(1, 2, frames)).astype(np.float32)
+
+    def flow(part: slice) -> Any:
+        made = whole[:, :, part].copy()
+        made[:, :, : context if part.start else 0] = np.nan
+        made[:, :, made.shape[2] - (context if part.stop < frames else 0) :] = np.nan
+        return made
+
+    latent = Latent(frames, flow, context=context)
+    end = 0
+    while end < frames:
+        start, end = max(0, end - 11), min(frames, end + data.draw(st.integers(1, 150)))
+        np.testing.assert_array_equal(latent.window(slice(start, end)), whole[:, :, start:end])
 
 
 def test_only_a_decoder_that_needs_the_speaker_asks_for_it(tmp_path: Path) -> None:

@@ -84,6 +84,6 @@ PREPARATIONS: dict[str, Preparation] = {
     each.name: each
     for each in (
         Preparation(name="safetensors", version=1, says="converting to safetensors (once)", run=gguf_to_safetensors),
-        Preparation(name="split", version=1, says="splitting the voice for chunked speech (once)", run=split_voice),
+        Preparation(name="split", version=2, says="splitting the voice for chunked speech (once)", run=split_voice),
     )
 }

@@ -1,17 +1,20 @@
-"""Cut a Piper voice in two at the seam before its vocoder, so that audio can be made in chunks.
+"""Cut a Piper voice in three, so that audio can be made in chunks.
 
-A Piper voice is a VITS graph: text encoder, durations and inverse flow make the latent ``z``, one column for each
-audio frame, and a HiFiGAN decoder turns ``z`` into samples. Everything up to ``z`` has to see the whole sentence;
-the decoder is a stack of convolutions and sees only a few frames to either side. So::
+A Piper voice is a VITS graph: text encoder and durations make the prior ``p``, one column for each audio frame, an
+inverse flow turns it into the latent ``z``, and a HiFiGAN decoder turns that into samples. Everything up to ``p`` has
+to see the whole sentence; flow and decoder are stacks of convolutions and see only some frames to either side. So::
 
-    encoder.onnx   input, input_lengths, scales[, sid] -> z [1, channels, frames], durations (frames per phoneme id)
+    encoder.onnx   input, input_lengths, scales[, sid] -> p [1, channels, frames], mask, durations (frames per id)
+    flow.onnx      p [1, channels, n], mask[, sid]     -> z [1, channels, n]
     decoder.onnx   z [1, channels, n][, sid]           -> output (n * hop samples)
 
-The seam is found by what the graph is, not by what an exporter called it: the convolution that feeds the first
-transposed convolution (the decoder's first upsampling) and depends on the text. A voice with several speakers adds
-a projection of the speaker there, which depends on ``sid`` alone and is kept inside the decoder.
+The seams are found by what the graph is, not by what an exporter called it. The decoder begins with the convolution
+that feeds the first transposed convolution (its first upsampling) and depends on the text; a voice with several
+speakers adds a projection of the speaker there, which depends on ``sid`` alone and is kept inside the decoder. The
+flow begins with the sum that the last random numbers enter, where everything from there to ``z`` needs of the text
+only that sum and one mask; a voice without such a place keeps its flow in the encoder.
 
-How far the decoder sees is worked out from its kernels and written into decoder.onnx as metadata.
+How far flow and decoder see is worked out from their kernels and written into them as metadata.
 """
 
 import math
@@ -26,10 +29,13 @@ from typing import Any, Final
 from turngap.budget.errors import ModelError
 
 ENCODER: Final = "encoder.onnx"
+FLOW: Final = "flow.onnx"
 DECODER: Final = "decoder.onnx"
 CONTEXT_KEY: Final = "turngap.context_frames"
 HOP_KEY: Final = "turngap.hop_samples"
 
+PRIOR: Final = "p"
+MASK: Final = "mask"
 Z: Final = "z"
 DURATIONS: Final = "durations"
 SPEAKER: Final = "sid"
@@ -38,28 +44,35 @@ NOT_PIPER: Final = "Use a Piper voice as exported (VITS with a HiFiGAN decoder)"
 
 
 def split(model: Path, folder: Path) -> None:
-    """Write ``encoder.onnx`` and ``decoder.onnx`` of the voice ``model`` into ``folder``, each atomically.
+    """Write the parts of the voice ``model`` into ``folder``, each atomically.
 
     Raises a ModelError if the file cannot be read or is no voice that can be cut.
     """
     graph = Graph(_load(model))
     seam = find_seam(graph)
-    reach = reach_of(graph, seam)
-    encoder_outputs = {seam.z: Z}
+    flow = find_flow(graph, seam)
+    reach = reach_of(graph, seam.z, seam.audio)
+    encoder_outputs = {seam.z: Z} if flow is None else {flow.prior: PRIOR, flow.mask: MASK}
     if seam.durations is not None:
         encoder_outputs[seam.durations] = DURATIONS
     inputs = [value.name for value in graph.onnx_graph.input]
-    decoder_inputs = {seam.z: Z} | ({SPEAKER: SPEAKER} if seam.speaker else {})
     encoder = graph.cut({name: name for name in inputs}, encoder_outputs, {})
     decoder = graph.cut(
-        decoder_inputs,
+        {seam.z: Z} | _speaker(seam.speaker),
         {seam.audio: "output"},
-        {CONTEXT_KEY: str(reach.frames), HOP_KEY: str(reach.hop)},
+        {CONTEXT_KEY: str(reach.frames), HOP_KEY: str(reach.rate)},
     )
     folder.mkdir(parents=True, exist_ok=True)
-    # The decoder last: whoever finds it can rely on the encoder being there.
+    # The decoder last: whoever finds it can rely on the others being there.
     _write(folder / ENCODER, encoder)
+    if flow is not None:
+        begins = {flow.prior: PRIOR, flow.mask: MASK} | _speaker(flow.speaker)
+        _write(folder / FLOW, graph.cut(begins, {seam.z: Z}, {CONTEXT_KEY: str(flow.reach)}))
     _write(folder / DECODER, decoder)
+
+
+def _speaker(needed: bool) -> dict[str, str]:
+    return {SPEAKER: SPEAKER} if needed else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +87,21 @@ class Seam:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """Where the inverse flow begins, and the frames that it sees to either side."""
+
+    prior: str
+    mask: str
+    speaker: bool
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reach:
-    """How the decoder relates frames to samples: samples per frame, and the frames it sees to either side."""
+    """How a stretch of the graph relates frames to columns: columns per frame, and the frames seen to either side."""
 
     frames: int
-    hop: int
+    rate: int
 
 
 class Graph:
@@ -193,6 +216,39 @@ def find_seam(graph: Graph) -> Seam:
     )
 
 
+def find_flow(graph: Graph, seam: Seam) -> Flow | None:
+    """The inverse flow before ``seam``; None where the graph has no place to cut it off."""
+    for node in reversed(graph.behind([seam.z])):
+        if node.op_type != "RandomNormalLike":
+            continue
+        prior = _sum_after(graph, node.output[0])
+        inside = {prior}
+        around: set[str] = set()
+        for between in graph.behind([seam.z]):
+            names = list(tensors_into(between))
+            if inside.intersection(names):
+                inside.update(between.output)
+                around.update(names)
+        text = {name for name in around - inside if graph.depends(name) - {SPEAKER}}
+        reach = reach_of(graph, prior, seam.z) if prior else Reach(0, 0)
+        if len(text) == 1 and reach.rate == 1:
+            needs = {name for name in around - inside for name in graph.depends(name)} - text
+            return Flow(prior, text.pop(), speaker=SPEAKER in needs, reach=reach.frames)
+    return None
+
+
+def _sum_after(graph: Graph, tensor: str) -> str:
+    """The first sum that ``tensor`` enters, through products alone; "" where there is none."""
+    for node in graph.onnx_graph.node:
+        if tensor in node.input:
+            if node.op_type == "Add":
+                return str(node.output[0])
+            if node.op_type != "Mul":
+                return ""
+            tensor = node.output[0]
+    return ""
+
+
 def _convolutions_before(graph: Graph, node: Any) -> list[Any]:
     """The nearest convolutions behind the first input of ``node``, each branch of an addition followed."""
     found, todo = [], [node.input[0]]
@@ -207,15 +263,15 @@ def _convolutions_before(graph: Graph, node: Any) -> list[Any]:
     return found
 
 
-def reach_of(graph: Graph, seam: Seam) -> Reach:
-    """Samples per frame, and the frames to either side that can change a sample, from the decoder's kernels.
+def reach_of(graph: Graph, start: str, end: str) -> Reach:
+    """Columns of ``end`` per column of ``start``, and the columns of that to either side that can change one.
 
     Each tensor has a rate (columns per frame) and a reach (in frames). A convolution widens the reach by half its
     dilated kernel, a transposed one by the inputs that overlap in one output, everything else takes the widest.
     """
-    rate: dict[str, int] = {seam.z: 1}
-    reach: dict[str, Fraction] = {seam.z: Fraction(0)}
-    for node in graph.behind([seam.audio], stop=[seam.z]):
+    rate: dict[str, int] = {start: 1}
+    reach: dict[str, Fraction] = {start: Fraction(0)}
+    for node in graph.behind([end], stop=[start]):
         known = [name for name in tensors_into(node) if name in rate]
         if not known:
             continue  # constants, and what depends on the speaker alone
@@ -229,7 +285,7 @@ def reach_of(graph: Graph, seam: Seam) -> Reach:
             here *= stride
         rate.update(dict.fromkeys(node.output, here))
         reach.update(dict.fromkeys(node.output, wide))
-    return Reach(frames=math.ceil(reach[seam.audio]), hop=rate[seam.audio])
+    return Reach(frames=math.ceil(reach[end]), rate=rate[end])
 
 
 def _kernel(node: Any) -> tuple[int, int, int]:

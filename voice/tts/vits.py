@@ -1,10 +1,10 @@
-"""A Piper voice as plain, blocking functions: text to phonemes, phonemes to latent, latent to audio in chunks.
+"""A Piper voice as plain, blocking functions: text to phonemes, phonemes to a latent, latent to audio in chunks.
 
 Belongs to one thread: espeak, which turns text into phonemes, keeps one state for the whole program.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from turngap.budget.errors import ConfigurationError, ModelError
 from turngap.voice.tts.chunks import plan
 from turngap.voice.tts.loudness import amplified, gain_for
-from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, HOP_KEY, SPEAKER, split
+from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, FLOW, HOP_KEY, MASK, PRIOR, SPEAKER, split
 from turngap.voice.tts.trim import Trimmer, pause_ms
 
 REFERENCE: Final = "Sure, I can get you a small latte with oat milk, and your order will be ready soon."
 """Spoken once, unheard, to set the gain and to touch every buffer that the first turn needs."""
 
+
+FLOW_FRAMES: Final = 96
+"""How much of the latent is made at once after the first chunk's: enough that the context is less than its half."""
 
 PULL: Final = "Get the voice with: turngap models pull piper-joe"
 
@@ -65,6 +68,11 @@ class Voice:
             metadata = self._decoder.get_modelmeta().custom_metadata_map
             self.context = int(metadata[CONTEXT_KEY])
             self.hop = int(metadata[HOP_KEY])
+            self._flow: Any = None
+            self._flow_context = 0
+            if PRIOR in {value.name for value in self._encoder.get_outputs()}:
+                self._flow = _session(onnxruntime, folder / FLOW, threads)
+                self._flow_context = int(self._flow.get_modelmeta().custom_metadata_map[CONTEXT_KEY])
             self._piper = PiperConfig.from_dict(config)
         except Exception as error:  # onnxruntime's own error types are not public
             raise ModelError(f"the voice in {folder} cannot be loaded ({error})", remedy=PULL) from error
@@ -84,10 +92,10 @@ class Voice:
         """Audio of ``text``, one piece for each chunk in which something can be heard; a step is one chunk."""
         for phonemes in self.phonemes(text):
             trimmer = Trimmer(self._rate_hz)
-            z = self.encode(phonemes)
-            chunks = plan(z.shape[2], context=self.context)
+            latent = self.latent(phonemes)
+            chunks = plan(latent.frames, context=self.context)
             for chunk in chunks:
-                audio = self.decode(np.ascontiguousarray(z[:, :, chunk.window]))[chunk.kept(self.hop)]
+                audio = self.decode(latent.window(chunk.window))[chunk.kept(self.hop)]
                 piece = trimmer.feed(amplified(audio, self._gain))
                 if chunk is chunks[-1]:
                     piece = np.concatenate([piece, trimmer.finish(pause_ms("".join(phonemes)))])
@@ -100,6 +108,11 @@ class Voice:
 
     def encode(self, phonemes: list[str], *, noise: float | None = None) -> NDArray[np.float32]:
         """The latent of one sentence, [1, channels, frames]; ``noise`` overrides both of the voice's noises."""
+        latent = self.latent(phonemes, noise=noise)
+        return latent.window(slice(0, latent.frames))
+
+    def latent(self, phonemes: list[str], *, noise: float | None = None) -> "Latent":
+        """The same, made as it is needed."""
         ids = self._text.phonemes_to_ids(phonemes)
         voice = self._piper
         tone = voice.noise_scale if self._style.noise is None else self._style.noise
@@ -111,8 +124,18 @@ class Voice:
             "input_lengths": np.array([len(ids)], np.int64),
             "scales": np.array([tone, voice.length_scale / self._style.speed, rhythm], np.float32),
         }
-        z: NDArray[np.float32] = self._encoder.run(["z"], self._with_speaker(self._encoder, feeds))[0]
-        return z
+        feeds = self._with_speaker(self._encoder, feeds)
+        if self._flow is None:
+            whole = self._encoder.run(["z"], feeds)[0]
+            return Latent(whole.shape[2], lambda part: whole[:, :, part], context=0)
+        prior, mask = self._encoder.run([PRIOR, MASK], feeds)
+
+        def flow(part: slice) -> NDArray[np.float32]:
+            given = {name: np.ascontiguousarray(of[:, :, part]) for name, of in ((PRIOR, prior), (MASK, mask))}
+            made: NDArray[np.float32] = self._flow.run(None, self._with_speaker(self._flow, given))[0]
+            return made
+
+        return Latent(prior.shape[2], flow, context=self._flow_context)
 
     def decode(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
         """Samples of some frames of latent, as the voice gives them: no gain, no trimming."""
@@ -137,11 +160,35 @@ class Voice:
         return int(number)
 
 
+class Latent:
+    """The latent of a sentence of ``frames`` frames. ``flow`` makes a part of it, of which ``context`` frames at either
+    end are spoiled where the sentence goes on."""
+
+    def __init__(self, frames: int, flow: Callable[[slice], NDArray[np.float32]], *, context: int) -> None:
+        self.frames = frames
+        self._flow = flow
+        self._context = context
+        self._made: list[NDArray[np.float32]] = []
+        self._end = 0
+
+    def window(self, part: slice) -> NDArray[np.float32]:
+        """Frames ``part``, [1, channels, frames]: first no more than that is made, then ahead of what is asked for."""
+        while self._end < part.stop:
+            end = min(self.frames, max(part.stop, self._end + FLOW_FRAMES if self._made else 0))
+            first, last = max(0, self._end - self._context), min(self.frames, end + self._context)
+            made = self._flow(slice(first, last))
+            self._made.append(made[:, :, self._end - first : end - first])
+            self._end = end
+        if len(self._made) > 1:
+            self._made = [np.concatenate(self._made, axis=2)]
+        return np.ascontiguousarray(self._made[0][:, :, part])
+
+
 def _ensure_split(folder: Path) -> None:
     """Cut the voice if that was not done when it was pulled, as with a folder of one's own."""
     if (folder / ENCODER).is_file() and (folder / DECODER).is_file():
         return
-    whole = [path for path in folder.glob("*.onnx") if path.name not in (ENCODER, DECODER)]
+    whole = [path for path in folder.glob("*.onnx") if path.name not in (ENCODER, FLOW, DECODER)]
     if len(whole) != 1:
         raise ModelError(f"{folder} holds {len(whole)} voices (*.onnx), not one", remedy=PULL)
     try:
