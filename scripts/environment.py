@@ -240,6 +240,7 @@ def install(venv: Path) -> None:
     pip = [str(python_of(venv)), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
     pip += ["--constraint", str(CONSTRAINTS)]
     # Half of the installation's CPU time would go into bytecode of modules that nobody imports (52 of 110 s, 2 cores).
+    # What is imported is compiled then and kept; see enter().
     pip += ["--no-compile"]
     # setuptools first and no isolated build: that one would take whatever version is newest, and take it each time.
     perform([*pip, "setuptools"], "Installing the build tool")
@@ -288,6 +289,8 @@ def enter() -> None:
         sys.exit("\nInterrupted. The next run begins anew, with what was downloaded so far.")
     if Path(sys.prefix).resolve() == folder().resolve():
         return
+    # Without bytecode on disk every start compiles torch anew: seven seconds.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [str(python), *sys.argv]
     if os.name == "nt":  # where exec would return to the prompt at once
         sys.exit(subprocess.run(command, check=False).returncode)
