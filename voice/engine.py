@@ -23,10 +23,8 @@ from turngap.voice.tts.registry import make_synthesizer
 
 REHEARSAL = (
     "Hello.",
-    "How are you?",
     "I would like to order something.",
     "Can I have a coffee, please?",
-    "What time is it?",
     "Can you help me?",
 )
 

@@ -15,7 +15,7 @@ from turngap.voice.client.line import PATH, health
 
 READY_S: Final = 180.0
 """Loading every model takes 5 to 10 s on two cores; a first start that reads them from a cold disk, much longer."""
-POLL_S: Final = 0.2
+POLL_S: Final = 0.1
 GOODBYE_S: Final = 10.0
 LAST_WORDS: Final = 20
 
