@@ -2,7 +2,7 @@
 
 import pytest
 
-from turngap.voice.asr.guards import is_silence, token_cap, without_loop
+from turngap.voice.asr.guards import is_mere_signs, is_silence, token_cap, without_loop
 
 
 def test_the_cap_grows_with_the_audio() -> None:
@@ -39,3 +39,10 @@ def test_where_the_cap_was_reached_the_begin_of_a_second_round_is_a_loop() -> No
     heard = ["it", "is", "given", "in", "cases", "of", "great", "pain.", "It", "is", "given", "in", "cases", "of"]
     assert without_loop(heard) == tuple(heard)
     assert " ".join(without_loop(heard, cut_off=True)) == "it is given in cases of great pain."
+
+
+def test_signs_alone_are_no_words() -> None:
+    assert is_mere_signs(())
+    assert is_mere_signs((".", "-", "♪"))
+    assert not is_mere_signs(("...", "7"))
+    assert not is_mere_signs(("Oh.",))

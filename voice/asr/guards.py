@@ -23,6 +23,11 @@ def is_silence(*, no_speech: float, logprob: float) -> bool:
     return no_speech > NO_SPEECH_PROBABILITY and logprob < NO_SPEECH_LOGPROB
 
 
+def is_mere_signs(words: Sequence[str]) -> bool:
+    """Whether no word has a letter or a figure: what is heard in music, now and then, is a full stop."""
+    return not any(plain(word) for word in words)
+
+
 def without_loop(words: Sequence[str], *, cut_off: bool = False) -> tuple[str, ...]:
     """The words up to the first round of a loop at their end, all of them where there is none.
 

@@ -28,7 +28,7 @@ from turngap.budget.marks import Span, Stage
 from turngap.voice.asr.decoder import Decoder, Heard, Rules
 from turngap.voice.asr.encoder import FRAMES_PER_POSITION, MARGIN, Encoder
 from turngap.voice.asr.features import Features, frames_of
-from turngap.voice.asr.guards import is_silence, token_cap, without_loop
+from turngap.voice.asr.guards import is_mere_signs, is_silence, token_cap, without_loop
 from turngap.voice.asr.protocol import ASR_RATE_HZ, Listener, Pass
 from turngap.voice.asr.weights import read_weights, under
 
@@ -267,6 +267,8 @@ class _Loaded:
         if is_silence(no_speech=chosen.no_speech, logprob=chosen.logprob):
             return ()
         words = tokenizer.decode(list(chosen.tokens)).split()
+        if is_mere_signs(words):
+            return ()
         return without_loop(words, cut_off=len(chosen.tokens) >= cap)
 
     def _previous(self, prompt: str) -> list[int]:
