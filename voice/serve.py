@@ -33,6 +33,7 @@ async def _serve(settings: Settings) -> None:
     from turngap.voice.server import Server, stop_on_signals
 
     began = monotonic()
+    gc.disable()  # a tenth of the time to load goes into looking for garbage among what is only being made
     _say(f"warming up: {settings.asr}, {settings.llm}, {settings.voice}")
     engine = Engine(settings, find_model=find, clock=monotonic)
     server = Server(settings, engine, monotonic)
@@ -52,6 +53,7 @@ def settle_down() -> None:
     # The models' million objects stay for good; looking through them costs tens of milliseconds each time.
     gc.collect()
     gc.freeze()
+    gc.enable()
     # A thread that wants to go on waits this long for one that computes in Python; 5 ms is the default.
     sys.setswitchinterval(0.001)
 
