@@ -289,7 +289,7 @@ def enter() -> None:
         sys.exit("\nInterrupted. The next run begins anew, with what was downloaded so far.")
     if Path(sys.prefix).resolve() == folder().resolve():
         return
-    # Without bytecode on disk every start compiles torch anew: seven seconds.
+    # Without bytecode on disk every start compiles torch anew: six seconds.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [str(python), *sys.argv]
     if os.name == "nt":  # where exec would return to the prompt at once

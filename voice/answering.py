@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from turngap.budget.clock import Clock
+from turngap.budget.clock import Clock, Ns
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Span, Stage
 from turngap.llm.history import History
@@ -94,14 +94,14 @@ class Answering:
             self._history.user(text)
         await self._door.transcript("user", text)
 
-    async def silence(self, book: TurnBook | None) -> None:
+    async def silence(self, book: TurnBook) -> None:
         """Stop making and playing; what the client has not played yet, it is asked to drop."""
         playout = self._playout
         await _cancel(self._playing)
         await _cancel(self._making)
         if playout is not None and playout.sent_samples and self._playing_now(playout):
             await self._door.clear()
-        if book is not None and playout is not None and playout.started_at is not None:
+        if playout is not None and playout.started_at is not None:
             book.heard = playout.heard(self._clock())
         self._reply = self._playout = None
 
@@ -130,7 +130,7 @@ class Answering:
             await self.fail(draft, StageError(Stage.DISPATCH, f"unexpected {type(error).__name__}"))
 
     async def _play(self, playout: Playout, book: TurnBook, draft: DraftId) -> None:
-        def started(at: int, span: Span) -> None:
+        def started(at: Ns, span: Span) -> None:
             book.sent(draft, at, span)
             self._tell(AudioStarted(at=at, id=draft))
 

@@ -33,9 +33,7 @@ class _Layer:
     cross_query: Linear
     cross_kv: Linear
     cross_out: Linear
-    before_mlp: Norm
-    up: Linear
-    down: Linear
+    feedforward: Linear
 
 
 class Heard:
@@ -105,7 +103,7 @@ class Decoder:
             query = layer.cross_query(layer.before_cross(x)).view(new, self._heads, HEAD_WIDTH).transpose(0, 1)
             attended = functional.scaled_dot_product_attention(query[None], seen[0], seen[1])
             x = x + layer.cross_out(merged(attended))
-            x = x + layer.down(functional.gelu(layer.up(layer.before_mlp(x))))
+            x = layer.feedforward(x)
         heard.length += new
         return self._logits(self._norm(x[-last:]))
 
@@ -187,7 +185,5 @@ def _layer(known: Weights, at: str) -> _Layer:
         cross_query=known.linear(f"{at}attention/linear_0"),
         cross_kv=known.linear(f"{at}attention/linear_1"),
         cross_out=known.linear(f"{at}attention/linear_2"),
-        before_mlp=known.norm(f"{at}ffn/layer_norm"),
-        up=known.linear(f"{at}ffn/linear_0"),
-        down=known.linear(f"{at}ffn/linear_1"),
+        feedforward=known.feedforward(at),
     )

@@ -54,6 +54,12 @@ class Weights:
         multiply, bias = self.product(name), self[f"{name}/bias"]
         return lambda x: multiply(x) + bias
 
+    def feedforward(self, at: str) -> Linear:
+        """The second half of a layer, what it adds to included."""
+        norm = self.norm(f"{at}ffn/layer_norm")
+        up, down = self.linear(f"{at}ffn/linear_0"), self.linear(f"{at}ffn/linear_1")
+        return lambda x: x + down(functional.gelu(up(norm(x))))
+
 
 def merged(attended: Tensor) -> Tensor:
     """[1, heads, rows, HEAD_WIDTH] to [rows, width]."""

@@ -171,8 +171,6 @@ class _Stretch:
         self.start = start
         self.samples = 0
         """Of the longest pass so far."""
-        self.encoded = 0
-        """Positions of that pass."""
         self.features: Features | None = None
         self.memory: Tensor | None = None
         self.heard: Heard | None = None
@@ -232,9 +230,8 @@ class _Loaded:
             stretch.heard = self._decoder.listen(self._cross.clone())
         if stopped():
             return
-        end = -(-frames_of(len(audio)) // FRAMES_PER_POSITION)
-        first = max(0, stretch.encoded - self._overlap)
-        last = min(end + self._tail, self._longest)
+        first = max(0, _last_position(stretch.samples) - self._overlap)
+        last = min(_last_position(len(audio)) + self._tail, self._longest)
         attended = min(max(self._window, last + self._tail), self._longest)
         features = stretch.features.part(audio, first * FRAMES_PER_POSITION - MARGIN, last * FRAMES_PER_POSITION + 1)
         encoded = self._encoder.encode(features, stretch.memory, first=first, attended=attended, stopped=stopped)
@@ -242,7 +239,7 @@ class _Loaded:
             return
         self._decoder.hear(encoded, stretch.heard.cross, first=first)
         stretch.heard.attended = attended
-        stretch.encoded, stretch.samples = end, len(audio)
+        stretch.samples = len(audio)
 
     def generate(
         self, stretch: _Stretch, known: Known, *, seconds: float, stopped: Callable[[], bool]
@@ -285,6 +282,10 @@ class _Loaded:
 
 def positions(seconds: float) -> int:
     return round(seconds * POSITIONS_PER_SECOND)
+
+
+def _last_position(samples: int) -> int:
+    return -(-frames_of(samples) // FRAMES_PER_POSITION)
 
 
 def hiss(seconds: float) -> NDArray[np.float32]:

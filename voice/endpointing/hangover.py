@@ -27,7 +27,7 @@ SEARCH_BLOCKS: Final = 40
 HANGOVER_MS: Final = 400.0
 """People pause for 330 to 380 ms in the middle of an order, and the voice that goes on is noticed 40 ms later. Until
 then no reply may be heard; made it may be, so that the wait costs nothing where a reply takes as long. Of 51 orders
-200 ms cut three short, at the same median gap."""
+200 ms cut three short and 400 ms two, at median gaps of 480 and 510 ms."""
 
 ONSET_FRAMES: Final = 3
 """A tap, a click or a plosive from the next room does not last for 96 ms."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from turngap.budget.errors import ConfigurationError, ModelError
 from turngap.voice.tts.chunks import plan
 from turngap.voice.tts.loudness import amplified, gain_for
-from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, FLOW, HOP_KEY, MASK, PRIOR, SPEAKER, split
+from turngap.voice.tts.split import CONTEXT_KEY, DECODER, ENCODER, FLOW, HOP_KEY, MASK, PRIOR, SPEAKER, Z, split
 from turngap.voice.tts.trim import Trimmer, pause_ms
 
 REFERENCE: Final = "Sure, I can get you a small latte with oat milk, and your order will be ready soon."
@@ -23,7 +23,7 @@ REFERENCE: Final = "Sure, I can get you a small latte with oat milk, and your or
 
 
 FLOW_FRAMES: Final = 96
-"""How much of the latent is made at once after the first chunk's: enough that the context is less than its half."""
+"""How much of the latent is made at once after the first chunk's; context is two fifths of that work."""
 
 PULL: Final = "Get the voice with: turngap models pull piper-joe"
 
@@ -126,7 +126,7 @@ class Voice:
         }
         feeds = self._with_speaker(self._encoder, feeds)
         if self._flow is None:
-            whole = self._encoder.run(["z"], feeds)[0]
+            whole = self._encoder.run([Z], feeds)[0]
             return Latent(whole.shape[2], lambda part: whole[:, :, part], context=0)
         prior, mask = self._encoder.run([PRIOR, MASK], feeds)
 
@@ -139,7 +139,7 @@ class Voice:
 
     def decode(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
         """Samples of some frames of latent, as the voice gives them: no gain, no trimming."""
-        audio: NDArray[np.float32] = self._decoder.run(None, self._with_speaker(self._decoder, {"z": z}))[0]
+        audio: NDArray[np.float32] = self._decoder.run(None, self._with_speaker(self._decoder, {Z: z}))[0]
         return audio.reshape(-1)
 
     def _with_speaker(self, session: Any, feeds: dict[str, Any]) -> dict[str, Any]:
