@@ -4,7 +4,7 @@ In Whisper's encoder every position attends to every other one, so all of them c
 them would have to be computed again: 9 s of audio and padding cost two cores 140 ms, 15 s cost them 250. But what a
 position makes of its sound settles soon: once two seconds more have been heard, the words are as good as if it had
 been computed again. So the keys and values of all layers are kept, and a pass computes the positions from ``overlap``
-before the end of the last pass to ``tail`` after the end of the audio. They attend to all the others as those were left.
+before the end of the last pass to ``tail`` after the end of the audio. They attend to the others as those were left.
 
 The padding behind the audio is what Whisper was trained to expect, 30 s in all. Its keys and values are computed
 once, behind two seconds of hiss, and every stretch of audio begins with them: padding that costs nothing. So the window
