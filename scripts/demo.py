@@ -21,7 +21,7 @@ import environment
 
 ROOT = environment.ROOT
 PLAYERS = (("paplay",), ("pw-play",), ("aplay", "-q"), ("afplay",))
-NEEDED = ("whisper-base", "smollm2-135m-instruct", "piper-joe", "silero-vad", "recordings")
+NEEDED = ("whisper-base", "smollm2-135m-instruct", "piper-joe", "silero-vad", "smart-turn-v3.2", "recordings")
 FIRST = "goforward"
 """The shortest of the recordings, so that a second run ends within 15 s, speech included."""
 

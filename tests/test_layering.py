@@ -17,7 +17,14 @@ ROOT = Path(__file__).parent.parent
 MAY_IMPORT = {"budget": {"budget"}, "llm": {"llm", "budget"}, "voice": {"voice", "llm", "budget"}}
 
 CLOCK = ("budget/clock.py",)
-SHELLS = ("voice/session.py", "voice/answering.py", "voice/server.py", "voice/engine.py", "voice/client/*.py")
+SHELLS = (
+    "voice/listening.py",
+    "voice/session.py",
+    "voice/answering.py",
+    "voice/server.py",
+    "voice/engine.py",
+    "voice/client/*.py",
+)
 ADAPTERS = (
     "llm/backends/*.py",
     "voice/asr/whisper.py",

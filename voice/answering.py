@@ -83,10 +83,29 @@ class Answering:
         """Let the reply be heard as soon as it is there."""
         reply = self._reply
         assert reply is not None
-        playout = self._playout = Playout(
-            reply, rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock
-        )
-        self._playing = self._tasks.create_task(self._play(playout, book, draft))
+        if self._playout is None or self._playout.reply is not reply:
+            self._playout = Playout(
+                reply, rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock
+            )
+        self._playing = self._tasks.create_task(self._play(self._playout, book, draft))
+
+    async def hold_back(self) -> None:
+        """Let nothing more of the reply be heard until the next :meth:`commit`; it is made all the same."""
+        await _cancel(self._playing)
+        playout = self._playout
+        if playout is not None and playout.started_at is None and playout.rewind():
+            await self._door.clear()  # it was on its way out
+
+    async def fall_silent(self) -> None:
+        """Stop speaking, at the client too, so that :meth:`speak_on` can go on from here."""
+        await _cancel(self._playing)
+        if self._playout is not None and self._playout.rewind():
+            await self._door.clear()
+
+    def speak_on(self, draft: DraftId, book: TurnBook) -> None:
+        """Go on where we fell silent."""
+        assert self._playout is not None
+        self._playing = self._tasks.create_task(self._play(self._playout, book, draft))
 
     async def take_floor(self, draft: DraftId, text: str) -> None:
         """The reply is heard: what it answers is history now."""

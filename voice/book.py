@@ -28,6 +28,9 @@ class TurnBook:
     heard: str = ""
     """What was heard of the reply."""
     failure: str | None = None
+    withdrawn: int = 0
+    """Endpoints that were taken back before anything was heard."""
+    _decided: tuple[DraftId, Ns, Span, Mark] | None = None
 
     def __post_init__(self) -> None:
         self.ledger = TurnLedger(self.turn)
@@ -48,10 +51,20 @@ class TurnBook:
             self.ledger.span(span, revision=draft.revision)
         self.ledger.mark(Mark.TRANSCRIPT, at, revision=draft.revision, released_by=Mark.PAUSE)
 
+    def decided(self, draft: DraftId, at: Ns, waited: Span, *, released_by: Mark) -> None:
+        """Note the endpoint; it is written when it can't be taken back any more."""
+        self._decided = (draft, at, waited, released_by)
+
+    def withdraw(self) -> None:
+        """The endpoint was none yet."""
+        self._decided = None
+        self.withdrawn += 1
+
     def sent(self, draft: DraftId, at: Ns, span: Span) -> None:
         """Write down that the reply's first audible sample has left; it had waited for the later of its causes."""
         if Mark.SENT in self.ledger.view(draft.revision).marks:
             return  # the excuse, after a reply that broke off
+        self._write_endpoint()
         marks = self.ledger.view(draft.revision).marks
         causes = [marks[mark] for mark in (Mark.ENDPOINT, Mark.FIRST_AUDIO) if mark in marks]
         cause = max(causes, key=lambda marked: marked.at, default=None)
@@ -59,8 +72,16 @@ class TurnBook:
         self.ledger.mark(Mark.SENT, at, revision=draft.revision, released_by=cause.mark if cause else None)
 
     def close(self, revision: int, outcome: Outcome) -> None:
+        self._write_endpoint()
         known = revision if revision in self.ledger.revisions else None
         self.ledger.close(outcome, revision=known)
+
+    def _write_endpoint(self) -> None:
+        if self._decided is not None:
+            draft, at, waited, released_by = self._decided
+            self.ledger.span(waited, revision=draft.revision)
+            self.ledger.mark(Mark.ENDPOINT, at, revision=draft.revision, released_by=released_by)
+            self._decided = None
 
     def report(self, budget: Budget) -> dict[str, Any]:
         """The closed turn for JSON. Times are ms from the last voiced sample; what is unknown is null."""
@@ -73,6 +94,7 @@ class TurnBook:
             "turn": self.turn,
             "outcome": outcome.value if outcome else None,
             "revisions": len(self.speech_ends),
+            "withdrawn_endpoints": self.withdrawn,
             "text": self.texts.get(wording.revision, ""),
             "reply": self.heard,
             "failure": self.failure,

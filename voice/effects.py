@@ -53,6 +53,13 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldBack:
+    """The endpoint was none yet: keep the draft, and let nothing of it be heard before the next :class:`Commit`."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
 class TakeFloor:
     """The reply is being heard: what was said, and that it was answered, are facts now."""
 
@@ -62,6 +69,34 @@ class TakeFloor:
 @dataclass(frozen=True, slots=True)
 class Discard:
     """Throw the draft away; nothing of it was heard."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A voice is heard over our reply: find out its words, from its onset on."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Understand:
+    """The voice over our reply is gone for now: find out at once what it said."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class FallSilent:
+    """Stop speaking, so that it can go on from here."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakOn:
+    """Go on where we fell silent."""
 
     id: DraftId
 
@@ -90,5 +125,20 @@ class EndTurn:
 
 
 Effect: TypeAlias = (
-    BeginTurn | GoOn | Transcribe | Draft | Endpoint | Commit | TakeFloor | Discard | Hush | Excuse | EndTurn
+    BeginTurn
+    | GoOn
+    | Transcribe
+    | Draft
+    | Endpoint
+    | Commit
+    | HoldBack
+    | TakeFloor
+    | Discard
+    | Contest
+    | Understand
+    | FallSilent
+    | SpeakOn
+    | Hush
+    | Excuse
+    | EndTurn
 )

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -15,11 +16,14 @@ from turngap.llm.history import History
 from turngap.llm.protocol import Conversation, Limits
 from turngap.llm.spec import Spec
 from turngap.voice.asr.registry import make_recognizer
+from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.registry import ENDPOINTING
+from turngap.voice.endpointing.wording import takes_floor
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.settings import Settings
 from turngap.voice.tts.memory import Remembering
 from turngap.voice.tts.registry import make_synthesizer
+from turngap.voice.turn import Yielding
 
 REHEARSAL = (
     "Hello.",
@@ -41,7 +45,8 @@ class Engine:
             raise ConfigurationError(f"there is no speculation '{settings.speculation}'", remedy="Choose: pause, none")
         self._settings = settings
         self._budget = Budget.of(settings.budget)
-        self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model)
+        self._yielding, self._decide_ms = _barge_in(settings.barge_in)
+        self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model, clock=clock)
         self._recognizer = make_recognizer(settings.asr, find_model=find_model, clock=clock)
         self._backend = make_backend(settings.llm, find_model=find_model, clock=clock)
         self._synthesizer = Remembering(
@@ -51,7 +56,7 @@ class Engine:
     async def warm(self) -> None:
         """Load and exercise every model, so that the first turn is as fast as the tenth. Raises ModelError."""
         # Each has a thread of its own; the first that fails tells why.
-        await asyncio.gather(self._recognizer.warm(), self._backend.warm(), self._synthesizer.warm())
+        await asyncio.gather(self._ears.warm(), self._recognizer.warm(), self._backend.warm(), self._synthesizer.warm())
         await self._rehearse()
 
     async def _rehearse(self) -> None:
@@ -84,6 +89,7 @@ class Engine:
         return Parts(
             activity=self._ears.listen(),
             endpointing=self._ears.policy(),
+            turn_end=self._ears.turn_end(),
             recognizer=self._recognizer,
             backend=self._backend,
             synthesizer=self._synthesizer,
@@ -95,7 +101,9 @@ class Engine:
             system=settings.system,
             budget=self._budget,
             limits=Limits(max_tokens=settings.max_tokens),
-            barge_in=round(settings.barge_in * MS),
+            yielding=self._yielding,
+            decide=round(self._decide_ms * MS),
+            takes_floor=partial(takes_floor, lexicon=ENGLISH),
             deadline=round(settings.deadline * MS),
             stall=round(settings.stall * MS),
             draft_at_pause=settings.speculation == "pause",
@@ -108,6 +116,7 @@ class Engine:
             "asr": {"spec": self._settings.asr, **self._recognizer.describe()},
             "voice": {"spec": self._settings.voice, **self._synthesizer.describe()},
             "endpointing": {"spec": self._settings.endpointing, **self._ears.describe()},
+            "barge_in": self._settings.barge_in,
             "speculation": self._settings.speculation,
             "governor": self._settings.governor,
             "budget": self._budget.to_json(),
@@ -119,6 +128,17 @@ class Engine:
         await self._backend.aclose()
         await self._synthesizer.aclose()
         self._ears.close()
+
+
+def _barge_in(text: str) -> tuple[Yielding, float]:
+    """When the agent gives way, and for how long at most it stays silent undecided: ``pause?decide=500``."""
+    spec = Spec.parse(text)
+    spec.reject_unknown({"decide"})
+    try:
+        return Yielding(spec.name), spec.number("decide", 500.0)
+    except ValueError as error:
+        choices = ", ".join(each.value for each in Yielding)
+        raise ConfigurationError(f"there is no barge-in '{spec.name}'", remedy=f"Choose: {choices}") from error
 
 
 def versions() -> dict[str, str | None]:

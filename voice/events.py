@@ -35,8 +35,16 @@ class SpeechPaused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointMoved:
+    """On second thoughts the present pause ends the turn at ``due``; that may have been before now."""
+
+    at: Ns
+    due: Ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """The text of the turn up to a pause; empty if there were no words in it."""
+    """The text of the turn up to a pause, or of a voice over our reply so far; empty if there were no words in it."""
 
     at: Ns
     id: DraftId
@@ -68,4 +76,4 @@ class ReplyFailed:
     reason: str
 
 
-Event: TypeAlias = SpeechStarted | SpeechPaused | Heard | AudioStarted | AudioEnded | ReplyFailed
+Event: TypeAlias = SpeechStarted | SpeechPaused | EndpointMoved | Heard | AudioStarted | AudioEnded | ReplyFailed

@@ -1,13 +1,15 @@
 """What a conversation is made of, and how the agent behaves in it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from turngap.budget.allowance import DEFAULT, Budget
 from turngap.budget.clock import MS, Ns
 from turngap.llm.protocol import Backend, Limits
 from turngap.voice.asr.protocol import Recognizer
-from turngap.voice.endpointing.protocol import Endpointing, VoiceActivity
+from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel, VoiceActivity
 from turngap.voice.tts.protocol import Synthesizer
+from turngap.voice.turn import Yielding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +19,11 @@ class Manner:
     system: str
     budget: Budget = DEFAULT
     limits: Limits = field(default_factory=Limits)
-    barge_in: Ns = 300 * MS
+    yielding: Yielding = Yielding.AT_ONCE
+    takes_floor: Callable[[str], bool] = bool
+    """Whether words over our reply take the floor from it, or are only said along."""
+    decide: Ns = 500 * MS
+    """For how long a voice over our reply that is not understood may keep us silent."""
     deadline: Ns = 5000 * MS
     """From the endpoint: how long a reply may stay away."""
     stall: Ns = 3000 * MS
@@ -35,3 +41,5 @@ class Parts:
     recognizer: Recognizer
     backend: Backend
     synthesizer: Synthesizer
+    turn_end: TurnEndModel | None = None
+    """For policies that ask."""

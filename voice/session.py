@@ -1,38 +1,57 @@
 """One conversation, from the first packet to the last: the shell around the turn machine.
 
 It performs what the machine asks for and tells it what came of it. Three kinds of tasks live in its task group:
-hearing (packets to onsets and pauses), deciding (events to effects, one at a time), and work for one id: a pass of
-the recogniser, and what :mod:`turngap.voice.answering` does for a reply. Nothing here decides who has the floor.
+hearing (packets to onsets and pauses), deciding (events to effects, one at a time), and work for one id: what
+:mod:`turngap.voice.listening` does for the user's words, what :mod:`turngap.voice.answering` does for a reply, and a
+question to the turn-end model. Nothing here decides who has the floor.
 """
 
 import asyncio
-from typing import assert_never
+from typing import NamedTuple, assert_never
 
 from turngap.budget.clock import MS, Clock, Ns
 from turngap.budget.errors import StageError
 from turngap.budget.ledger import Outcome
 from turngap.budget.marks import Mark, Span, Stage
 from turngap.voice.answering import Answering
-from turngap.voice.asr.incremental import PassRequest, Transcription
-from turngap.voice.audio.level import SILENCE_DB
+from turngap.voice.asr.incremental import Pacing, samples
 from turngap.voice.book import TurnBook
 from turngap.voice.effects import (
     BeginTurn,
     Commit,
+    Contest,
     Discard,
     Draft,
     Effect,
     Endpoint,
     EndTurn,
     Excuse,
+    FallSilent,
     GoOn,
+    HoldBack,
     Hush,
+    SpeakOn,
     TakeFloor,
     Transcribe,
+    Understand,
 )
-from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Frame, Onset, Pause
-from turngap.voice.events import DraftId, Event, Heard, SpeechPaused, SpeechStarted
+from turngap.voice.endpointing.protocol import (
+    VAD_RATE_HZ,
+    AgentSaid,
+    AgentSpeaks,
+    Ask,
+    Evidence,
+    Frame,
+    Onset,
+    Pause,
+    Reconsidered,
+    TurnEnd,
+    TurnEndModel,
+    Words,
+)
+from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, SpeechPaused, SpeechStarted
 from turngap.voice.hearing import Hearing, Noticed
+from turngap.voice.listening import Listened, Listening
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.protocols.door import ClientGone, Door, Packet
 from turngap.voice.turn import State, TurnMachine
@@ -40,13 +59,23 @@ from turngap.voice.turn import State, TurnMachine
 PREROLL_SAMPLES = VAD_RATE_HZ * 3 // 10
 """The detector is sure only after some frames, and a soft first consonant comes before them."""
 
-VOICED = 0.5
-"""From this probability on a frame counts as voiced for the pace of the recogniser."""
-
 STARVED: Ns = 1000 * MS
 """No packet for so long is no jitter any more."""
 
 IDLE_MEMORY_SAMPLES = VAD_RATE_HZ * 2
+
+JUDGED_SAMPLES = VAD_RATE_HZ * 8
+"""What a turn-end model is given, at most."""
+
+CONTEST = Pacing(voiced=samples(0.25), settled=samples(0.06), rest=0.5)
+"""A voice over our reply has half a second to be understood in: its first pass begins after a syllable or two."""
+
+
+class Wait(NamedTuple):
+    """What the present endpoint waits for, and the mark that released the latest thought about it."""
+
+    reason: str
+    released_by: Mark
 
 
 class Session:
@@ -54,24 +83,32 @@ class Session:
 
     def __init__(self, door: Door, parts: Parts, manner: Manner, clock: Clock) -> None:
         self._door = door
-        self._parts = parts
+        self._policy = parts.endpointing
+        self._turn_end = parts.turn_end
         self._budget = manner.budget
         self._clock = clock
         self._machine = TurnMachine(
-            barge_in=manner.barge_in, deadline=manner.deadline, draft_at_pause=manner.draft_at_pause
+            yielding=manner.yielding,
+            takes_floor=manner.takes_floor,
+            decide=manner.decide,
+            deadline=manner.deadline,
+            draft_at_pause=manner.draft_at_pause,
         )
         self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock)
-        self._transcription = Transcription(0)
-        self._listener = parts.recognizer.listen()
         self._tasks = asyncio.TaskGroup()
         self._answering = Answering(door, parts, manner, clock, tasks=self._tasks, tell=self._tell)
+        self._listening = Listening(
+            parts.recognizer, self._hearing.log, tasks=self._tasks, tell=self._listened, fail=self._answering.fail
+        )
         # Events are few, some for each pause and each reply, and deciding takes microseconds: it cannot fill up.
         self._inbox: asyncio.Queue[tuple[Event, Noticed | None] | None] = asyncio.Queue()
         self._idle = asyncio.Event()
         self._idle.set()
         self._onset = 0
+        self._contested = 0
+        self._paused: Noticed | None = None
+        self._wait = Wait("", Mark.PAUSE)
         self._book: TurnBook | None = None
-        self._passing: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Converse until the client leaves or has no more to say."""
@@ -108,61 +145,63 @@ class Session:
                 self._end_of_audio()
 
     def _end_of_audio(self) -> None:
-        for floor in self._parts.endpointing.end():
+        for floor in self._policy.end():
             self._notice(Noticed(floor=floor))
-
-    def _notice(self, noticed: Noticed) -> None:
-        event: Event
-        match noticed.floor:
-            case Onset(start=start):
-                self._idle.clear()
-                event = SpeechStarted(at=self._hearing.moment(start))
-            case Pause(endpoint=endpoint):
-                event = SpeechPaused(at=self._clock(), endpoint_due=self._hearing.moment(endpoint))
-        self._inbox.put_nowait((event, noticed))
 
     def _listen(self, frame: Frame) -> None:
         """Keep the audio that is needed, and the running hypothesis fresh."""
         log = self._hearing.log
         if self._book is None:
             log.forget_before(log.end - IDLE_MEMORY_SAMPLES)
-            return
-        level = max(frame.levels_db, default=SILENCE_DB)
-        self._transcription.heard(frame.end, voiced=frame.probability >= VOICED, level_db=level)
-        self._transcribe_next()
+        else:
+            self._listening.hear(frame, self._machine.live)
 
-    def _transcribe_next(self) -> None:
-        """Start the pass that is wanted now, if one is."""
-        request = self._transcription.wants()
-        if request is None:
-            return
-        if request.supersedes is not None and self._passing is not None:
-            self._passing.cancel()
-        self._passing = self._tasks.create_task(
-            self._pass(request, self._machine.live, self._transcription, self._book)
-        )
+    def _notice(self, noticed: Noticed, released_by: Mark = Mark.PAUSE) -> None:
+        match noticed.floor:
+            case Onset(start=start):
+                self._idle.clear()
+                self._inbox.put_nowait((SpeechStarted(at=self._hearing.moment(start)), noticed))
+            case Pause(endpoint=endpoint, reason=reason):
+                self._wait = Wait(reason, Mark.PAUSE)
+                due = self._hearing.moment(endpoint)
+                self._inbox.put_nowait((SpeechPaused(at=self._clock(), endpoint_due=due), noticed))
+            case Reconsidered(endpoint=endpoint, reason=reason):
+                self._wait = Wait(reason, released_by)
+                self._tell(EndpointMoved(at=self._clock(), due=self._hearing.moment(endpoint)))
+            case Ask(end=end):
+                if self._turn_end is not None and self._machine.state in (State.USER, State.PAUSED):
+                    self._tasks.create_task(self._judge(self._turn_end, end))
 
-    async def _pass(
-        self, request: PassRequest, draft: DraftId, transcription: Transcription, book: TurnBook | None
-    ) -> None:
-        """One pass of the recogniser, and what follows from its words."""
+    def _consider(self, evidence: Evidence, released_by: Mark = Mark.PAUSE) -> None:
+        """Tell the policy, and see what follows."""
+        for floor in self._policy.told(evidence):
+            self._notice(Noticed(floor=floor), released_by)
+
+    async def _judge(self, model: TurnEndModel, end: int) -> None:
         try:
-            audio = self._hearing.log.slice(request.start, request.end)
-            heard = await self._listener.decode(audio, start=request.start, draft=request.draft, prompt=request.prompt)
-        except StageError as error:
-            transcription.drop(request)
-            await self._answering.fail(draft if request.final else None, error)
+            probability, span = await model.judge(self._hearing.log.slice(end - JUDGED_SAMPLES, end))
+        except StageError as error:  # silence and words decide without it
+            await self._answering.fail(None, error)
             return
-        hypothesis = transcription.take(request, heard)
-        if hypothesis is None or book is None or book is not self._book:
-            return  # nobody waits for it any more
-        if hypothesis.final and draft == self._machine.live:
-            book.transcribed(draft, hypothesis.text, at=self._clock(), spans=heard.spans)
+        if self._book is not None and self._machine.state in (State.PAUSED, State.ANSWERING):
+            self._book.ledger.span(span, revision=self._machine.live.revision)
+        self._consider(TurnEnd(end=end, probability=probability))
+
+    async def _listened(self, listened: Listened) -> None:
+        """What follows from a pass of the recogniser."""
+        hypothesis, draft, book = listened.hypothesis, listened.draft, self._book
+        if book is None:
+            return
+        if self._machine.state in (State.CONTESTED, State.OVERLAPPED):
             self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
+            return
+        if hypothesis.final and draft == self._machine.live:
+            book.transcribed(draft, hypothesis.text, at=self._clock(), spans=listened.spans)
+            self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
+            self._consider(Words(text=hypothesis.text), Mark.TRANSCRIPT)
         else:
             # The last word may still change; the others are what the next prompt will most likely begin with.
             self._answering.prepare(" ".join(hypothesis.words[:-1]))
-            self._transcribe_next()
         await self._door.hypothesis(book.turn, " ".join(hypothesis.stable), " ".join(hypothesis.unstable))
 
     # Deciding.
@@ -179,20 +218,22 @@ class Session:
                 async with asyncio.timeout(wait):
                     item = await self._inbox.get()
             except TimeoutError:
-                effects, noticed = machine.tick(self._clock()), None
+                effects = machine.tick(self._clock())
             else:
                 if item is None:
                     return
                 event, noticed = item
                 if noticed is not None and isinstance(noticed.floor, Onset):
                     self._onset = noticed.floor.start
+                elif noticed is not None:
+                    self._paused = noticed
                 effects = machine.feed(event)
             for effect in effects:
-                await self._perform(effect, due, noticed)
+                await self._perform(effect, due)
             if machine.state is State.IDLE and self._book is None and self._inbox.empty():
                 self._idle.set()
 
-    async def _perform(self, effect: Effect, due: Ns | None, noticed: Noticed | None) -> None:
+    async def _perform(self, effect: Effect, due: Ns | None) -> None:
         if isinstance(effect, BeginTurn):
             self._begin(effect.turn)
             return
@@ -200,17 +241,29 @@ class Session:
         assert book is not None
         match effect:
             case GoOn():
-                self._transcription.resumed()
+                self._listening.resumed()
             case Transcribe(id=draft):
-                self._transcribe(draft, noticed, book)
+                self._transcribe(draft, book)
             case Draft(id=draft, text=text):
                 answering.draft(draft, text, book)
             case Endpoint(id=draft):
                 self._endpoint(draft, due, book)
             case Commit(id=draft):
                 answering.commit(draft, book)
+            case HoldBack(id=draft):
+                await answering.hold_back()
+                book.withdraw()
             case TakeFloor(id=draft):
+                self._consider(AgentSpeaks(speaks=True))
                 await answering.take_floor(draft, book.texts.get(draft.revision, ""))
+            case Contest():
+                self._contest()
+            case Understand(id=draft):
+                self._listening.paused(draft)
+            case FallSilent():
+                await answering.fall_silent()
+            case SpeakOn(id=draft):
+                answering.speak_on(draft, book)
             case Discard() | Hush():
                 await answering.silence(book)
             case Excuse(id=draft, reason=reason):
@@ -222,31 +275,40 @@ class Session:
 
     def _begin(self, turn: int) -> None:
         start = max(0, self._onset - PREROLL_SAMPLES)
-        self._hearing.log.forget_before(start)
-        self._transcription = Transcription(start)
-        self._listener = self._parts.recognizer.listen()
+        if start != self._contested:  # else it has been listened to already
+            self._hearing.log.forget_before(start)
+            self._listening.begin(start)
         self._book = TurnBook(turn, self._onset)
 
-    def _transcribe(self, draft: DraftId, noticed: Noticed | None, book: TurnBook) -> None:
-        assert noticed is not None
-        assert isinstance(noticed.floor, Pause)
-        speech_end_at = self._hearing.moment(noticed.floor.speech_end)
-        book.paused(draft, noticed.floor, speech_end_at=speech_end_at, at=self._clock(), spans=noticed.spans)
-        self._transcription.paused(self._hearing.log.end)
-        self._transcribe_next()
+    def _contest(self) -> None:
+        self._contested = max(0, self._onset - PREROLL_SAMPLES)
+        self._hearing.log.forget_before(self._contested)
+        self._listening.begin(self._contested, CONTEST)
+
+    def _transcribe(self, draft: DraftId, book: TurnBook) -> None:
+        assert self._paused is not None
+        assert isinstance(self._paused.floor, Pause)
+        pause = self._paused.floor
+        speech_end_at = self._hearing.moment(pause.speech_end)
+        book.paused(draft, pause, speech_end_at=speech_end_at, at=self._clock(), spans=self._paused.spans)
+        self._listening.paused(draft)
 
     def _endpoint(self, draft: DraftId, due: Ns | None, book: TurnBook) -> None:
         now = self._clock()
-        paused = book.ledger.view(draft.revision).marks[Mark.PAUSE].at
-        waited = Span(stage=Stage.ENDPOINTING, start=paused, end=max(paused, min(due or now, now)), what="hangover")
-        book.ledger.span(waited, revision=draft.revision)
-        book.ledger.mark(Mark.ENDPOINT, now, revision=draft.revision, released_by=Mark.PAUSE)
+        cause = book.ledger.view(draft.revision).marks.get(self._wait.released_by)
+        assert cause is not None
+        waited = Span(
+            stage=Stage.ENDPOINTING, start=cause.at, end=max(cause.at, min(due or now, now)), what=self._wait.reason
+        )
+        book.decided(draft, now, waited, released_by=cause.mark)
 
     async def _end(self, draft: DraftId, outcome: Outcome, book: TurnBook) -> None:
         self._book = None
+        self._consider(AgentSpeaks(speaks=False))
         await self._answering.end(draft, book)
         book.close(draft.revision, outcome)
         if book.heard:
+            self._consider(AgentSaid(text=book.heard))
             await self._door.transcript("agent", book.heard)
         await self._door.turn(book.report(self._budget))
 

@@ -31,13 +31,15 @@ class Settings:
     llm: str = _setting("local", "backend, as NAME[:MODEL][?key=value&...]")
     asr: str = _setting("whisper", "recogniser, as NAME[:MODEL][?key=value&...]")
     voice: str = _setting("piper", "synthesizer, as NAME[:MODEL][?key=value&...]")
-    endpointing: str = _setting("fixed", "endpointing policy, as NAME[?key=value&...]")
+    endpointing: str = _setting("full", "endpointing policy: fixed, vad, smart or full, as NAME[?key=value&...]")
     speculation: str = _setting("pause", "when a reply is drafted: at each pause, or none: at the endpoint only")
     governor: str = _setting("observe", "what is done while a turn overruns; observe: nothing, it is only measured")
     system: str = _setting(SYSTEM, "system prompt")
     budget: float = _setting(500.0, "turn gap budget in ms")
     max_tokens: int = _setting(60, "longest reply in tokens")
-    barge_in: float = _setting(300.0, "ms of speech over a reply that take the floor from it")
+    barge_in: str = _setting(
+        "pause", "a voice over a reply: pause at once and decide by its words (pause?decide=500), words or never"
+    )
     deadline: float = _setting(5000.0, "ms after the endpoint until a missing reply is excused")
     stall: float = _setting(3000.0, "ms for which the backend may be silent")
     host: str = _setting("127.0.0.1", "address to listen on; beyond loopback a token is needed")

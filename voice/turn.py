@@ -11,11 +11,16 @@ holds the floor::
     PAUSED --------- the user goes on ---------> USER        the draft is thrown away unheard
     PAUSED --------- the endpoint passes ------> ANSWERING   the draft may be heard as soon as it is there
     ANSWERING ------ the user goes on ---------> USER        the same turn, reopened: nothing was heard yet
+    ANSWERING ------ the endpoint moves off ---> PAUSED      a second thought: the draft is held back again
     ANSWERING ------ first audible sample -----> AGENT       the point of no return
     AGENT ---------- the reply has ended ------> IDLE
-    AGENT ---------- the user speaks ----------> CONTESTED
-    CONTESTED ------ he stops at once ---------> AGENT       a cough, a "mhm": we keep the floor
-    CONTESTED ------ he keeps speaking --------> USER        a barge-in: we hush, and a new turn begins
+    AGENT ---------- a voice ------------------> CONTESTED   we fall silent at once, and listen
+    CONTESTED ------ it was nothing -----------> AGENT       a cough, a "mhm": we go on where we stopped
+    CONTESTED ------ it goes on, wordless -----> OVERLAPPED  a noise: we go on, and listen for words
+    CONTESTED, OVERLAPPED -- words ------------> USER        a barge-in: we hush, and a new turn begins
+
+A contest is decided by what was said, since a voice alone may be a cough: words other than those that people say along
+take the floor. Who is not understood within ``decide`` is given it, if the voice is still there.
 
 Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
 reply; the second attempt is the excuse for the first. Whatever comes back carries the id of what it was made for,
@@ -32,21 +37,27 @@ from turngap.budget.ledger import Outcome
 from turngap.voice.effects import (
     BeginTurn,
     Commit,
+    Contest,
     Discard,
     Draft,
     Effect,
     Endpoint,
     EndTurn,
     Excuse,
+    FallSilent,
     GoOn,
+    HoldBack,
     Hush,
+    SpeakOn,
     TakeFloor,
     Transcribe,
+    Understand,
 )
 from turngap.voice.events import (
     AudioEnded,
     AudioStarted,
     DraftId,
+    EndpointMoved,
     Event,
     Heard,
     ReplyFailed,
@@ -62,19 +73,45 @@ class State(Enum):
     ANSWERING = auto()
     AGENT = auto()
     CONTESTED = auto()
+    OVERLAPPED = auto()
+
+
+class Yielding(Enum):
+    """When we give way to a voice over our reply."""
+
+    AT_ONCE = "pause"
+    """We fall silent at its onset, and go on if it was nothing."""
+    TO_WORDS = "words"
+    """We speak on until there are words."""
+    NEVER = "never"
+
+
+FALSE_ALARMS: Final = 3
+"""A reply that has stopped for nothing so often stops for words only: music in the room must not make it stutter."""
 
 
 class TurnMachine:
     """Decides for one conversation. Feed it events in the order in which they happened.
 
-    ``barge_in`` is how long the user must speak over us to take the floor; ``deadline`` how long after the endpoint
-    a reply may stay away before we excuse ourselves. With ``draft_at_pause`` a reply is drafted as soon as a pause
-    has its words, before it is known whether the user goes on; without, at the endpoint.
+    ``yielding`` says when we give way to a voice over our reply, ``takes_floor`` which words take the floor from us,
+    and ``decide`` how long after its onset a voice that is not understood yet may keep us silent. ``deadline`` is how
+    long after the endpoint a reply may stay away before we excuse ourselves. With ``draft_at_pause`` a reply is drafted
+    as soon as a pause has its words, before it is known whether the user goes on; without, at the endpoint.
     """
 
-    def __init__(self, *, barge_in: Ns = 300 * MS, deadline: Ns = 5000 * MS, draft_at_pause: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        yielding: Yielding = Yielding.AT_ONCE,
+        takes_floor: Callable[[str], bool] = bool,
+        decide: Ns = 500 * MS,
+        deadline: Ns = 5000 * MS,
+        draft_at_pause: bool = True,
+    ) -> None:
         self.state = State.IDLE
-        self._barge_in = barge_in
+        self._yielding = yielding
+        self._takes_floor = takes_floor
+        self._decide = decide
         self._deadline = deadline
         self._draft_at_pause = draft_at_pause
         self._live = DraftId(0, 0, 0)
@@ -85,6 +122,9 @@ class TurnMachine:
         self._heard: str | None = None
         self._drafted = False
         self._failure: str | None = None
+        self._alarms = 0
+        self._contest_heard: str | None = None
+        self._contest_pause: SpeechPaused | None = None
 
     @property
     def live(self) -> DraftId:
@@ -116,7 +156,7 @@ class TurnMachine:
         if self._reply_due is not None and now >= self._reply_due:
             yield from self._excuse("no reply within the deadline")
         if self._contest_due is not None and now >= self._contest_due:
-            yield from self._lose_floor()
+            yield from self._judge_unheard()
 
     # The user's part.
 
@@ -128,6 +168,7 @@ class TurnMachine:
         self._live = DraftId(self._live.turn + 1, 0, 1)
         self._heard = None
         self._drafted = False
+        self._alarms = 0
         self.state = State.USER
         yield BeginTurn(self._live.turn, self._onset)
 
@@ -145,6 +186,18 @@ class TurnMachine:
         if self._drafted:
             self._drafted = False
             yield Discard(self._live)
+
+    def _move_endpoint(self, event: EndpointMoved) -> Iterator[Effect]:
+        self._endpoint_due = event.due
+        yield from ()
+
+    def _think_again(self, event: EndpointMoved) -> Iterator[Effect]:
+        if event.due <= event.at or self._live.attempt > 1:
+            return  # it has passed all the same, or we are excusing ourselves already
+        self._endpoint_due, self._reply_due = event.due, None
+        self.state = State.PAUSED
+        if self._drafted:
+            yield HoldBack(self._live)
 
     def _draft(self, event: Heard) -> Iterator[Effect]:
         self._heard = event.text
@@ -178,32 +231,77 @@ class TurnMachine:
     # Our part.
 
     def _take_floor(self, event: AudioStarted) -> Iterator[Effect]:
-        self._reply_due = None
+        self._reply_due = self._endpoint_due = None
         self.state = State.AGENT
         yield TakeFloor(self._live)
+
+    def _take_floor_after_all(self, event: AudioStarted) -> Iterator[Effect]:
+        """It slipped out while we had second thoughts: heard is heard."""
+        yield from self._take_floor(event)
+        yield SpeakOn(self._live)
 
     def _yield_floor(self, event: AudioEnded) -> Iterator[Effect]:
         yield from self._end_turn(self._spoken())
 
     def _contest(self, event: SpeechStarted) -> Iterator[Effect]:
+        if self._yielding is Yielding.NEVER:
+            return
         self._onset = event.at
-        self._contest_due = event.at + self._barge_in
-        self.state = State.CONTESTED
-        yield from ()
+        self._contest_heard = self._contest_pause = None
+        yield Contest(self._live)
+        if self._yielding is Yielding.AT_ONCE and self._alarms < FALSE_ALARMS:
+            self._contest_due = event.at + self._decide
+            self.state = State.CONTESTED
+            yield FallSilent(self._live)
+        else:
+            self.state = State.OVERLAPPED
 
-    def _keep_floor(self, event: SpeechPaused) -> Iterator[Effect]:
+    def _voice_is_gone(self, event: SpeechPaused) -> Iterator[Effect]:
+        """Its words are not known yet: what it was is decided when they are, or at the latest when that is due."""
+        self._contest_pause = event
+        yield Understand(self._live)
+
+    def _voice_is_back(self, event: SpeechStarted) -> Iterator[Effect]:
+        self._contest_pause = None
+        yield GoOn(self._live.turn)
+
+    def _weigh(self, event: Heard) -> Iterator[Effect]:
+        self._contest_heard = event.text
+        if self._takes_floor(event.text):
+            yield from self._lose_floor()
+        elif self._contest_pause is not None:
+            yield from self._keep_floor()
+
+    def _judge_unheard(self) -> Iterator[Effect]:
+        """Half a second has passed, and no words have decided."""
         self._contest_due = None
+        if self._contest_heard is None and self._contest_pause is None:
+            yield from self._lose_floor()
+        else:
+            self.state = State.OVERLAPPED
+            yield SpeakOn(self._live)
+
+    def _keep_floor(self) -> Iterator[Effect]:
+        self._contest_due = self._contest_pause = None
+        self._alarms += 1
+        if self.state is State.CONTESTED:
+            yield SpeakOn(self._live)
         self.state = State.AGENT
-        yield from ()
 
     def _lose_floor(self) -> Iterator[Effect]:
         yield Hush(self._live)
-        yield from self._end_turn(Outcome.INTERRUPTED)
+        yield from self._give_floor(Outcome.INTERRUPTED)
+
+    def _give_floor(self, outcome: Outcome) -> Iterator[Effect]:
+        """What was a contest is the user's turn, which may have paused already."""
+        pause = self._contest_pause
+        yield from self._end_turn(outcome)
         yield from self._new_turn()
+        if pause is not None:
+            yield from self._pause(pause)
 
     def _hand_over(self, event: AudioEnded) -> Iterator[Effect]:
-        yield from self._end_turn(self._spoken())
-        yield from self._new_turn()
+        yield from self._give_floor(self._spoken())
 
     def _spoken(self) -> Outcome:
         return Outcome.ANSWERED if self._live.attempt == 1 else Outcome.FAILED
@@ -234,12 +332,13 @@ class TurnMachine:
         yield from self._end_turn(Outcome.FAILED)
 
     def _break_off_and_hear(self, event: ReplyFailed) -> Iterator[Effect]:
-        yield from self._break_off(event)
-        yield from self._new_turn()
+        yield Hush(self._live)
+        yield from self._give_floor(Outcome.FAILED)
 
     def _end_turn(self, outcome: Outcome) -> Iterator[Effect]:
         ended = self._live
         self._endpoint_due = self._reply_due = self._contest_due = None
+        self._contest_pause = None
         self._live = self._live._replace(attempt=0)  # nothing is live: no attempt has this number
         self.state = State.IDLE
         yield EndTurn(ended, outcome)
@@ -255,11 +354,13 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
     State.IDLE: {
         SpeechStarted: _M._begin,
         SpeechPaused: _M._ignore,  # the end of what we decided not to hear
+        EndpointMoved: _M._ignore,
     },
     State.USER: {
         SpeechStarted: _M._ignore,  # the onset that took the floor from us, reported again
         SpeechPaused: _M._pause,
-        Heard: _M._ignore,  # the wording of a pause that was none
+        EndpointMoved: _M._ignore,  # of a pause that was none
+        Heard: _M._ignore,
         ReplyFailed: _M._ignore,
         AudioStarted: _M._ignore,  # discarded in the same breath; the session clears what slipped out
         AudioEnded: _M._ignore,
@@ -267,12 +368,16 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
     State.PAUSED: {
         SpeechStarted: _M._resume,
         SpeechPaused: _M._ignore,
+        EndpointMoved: _M._move_endpoint,
         Heard: _M._draft,
         ReplyFailed: _M._remember_failure,
+        AudioStarted: _M._take_floor_after_all,
+        AudioEnded: _M._yield_floor,
     },
     State.ANSWERING: {
         SpeechStarted: _M._resume,  # nothing was heard: the turn is reopened
         SpeechPaused: _M._ignore,
+        EndpointMoved: _M._think_again,
         Heard: _M._hear_late,
         ReplyFailed: _M._fail,
         AudioStarted: _M._take_floor,
@@ -281,15 +386,26 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
     State.AGENT: {
         SpeechStarted: _M._contest,
         SpeechPaused: _M._ignore,
+        EndpointMoved: _M._ignore,
         Heard: _M._ignore,
         ReplyFailed: _M._break_off,
         AudioStarted: _M._ignore,
         AudioEnded: _M._yield_floor,
     },
     State.CONTESTED: {
-        SpeechStarted: _M._ignore,
-        SpeechPaused: _M._keep_floor,
-        Heard: _M._ignore,
+        SpeechStarted: _M._voice_is_back,
+        SpeechPaused: _M._voice_is_gone,
+        EndpointMoved: _M._ignore,
+        Heard: _M._weigh,
+        ReplyFailed: _M._break_off_and_hear,
+        AudioStarted: _M._ignore,
+        AudioEnded: _M._hand_over,  # its last samples were on their way
+    },
+    State.OVERLAPPED: {
+        SpeechStarted: _M._voice_is_back,
+        SpeechPaused: _M._voice_is_gone,
+        EndpointMoved: _M._ignore,
+        Heard: _M._weigh,
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._ignore,
         AudioEnded: _M._hand_over,

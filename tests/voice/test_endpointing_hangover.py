@@ -5,8 +5,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turngap.voice.endpointing.hangover import Hangover, Levels
-from turngap.voice.endpointing.protocol import FRAME_SAMPLES, Floor, Frame, Onset, Pause
+from turngap.voice.endpointing.hangover import Hangover
+from turngap.voice.endpointing.protocol import FRAME_SAMPLES, AgentSaid, AgentSpeaks, Floor, Frame, Onset, Pause
+from turngap.voice.endpointing.voicing import Levels
 
 BLOCK = 160
 QUIET, LOUD = -65.0, -25.0
@@ -67,6 +68,17 @@ def test_a_voice_that_comes_back_within_the_hangover_needs_one_frame() -> None:
 def test_shortly_after_the_endpoint_a_single_frame_is_the_voice_going_on() -> None:
     floors = hear(Hangover(), of=frames([*SILENCE, *SPEECH, *[0.1] * 15, 0.9, *[0.1] * 5]))
     assert [type(floor) for floor in floors] == [Onset, Pause, Onset, Pause]
+
+
+def test_over_the_agents_voice_a_single_frame_is_a_voice() -> None:
+    policy = Hangover()
+    assert policy.told(AgentSpeaks(speaks=True)) == policy.told(AgentSaid(text="Hello.")) == []
+    assert hear(policy, of=frames([*SILENCE, 0.9, *SILENCE]))[0] == Onset(start=20 * FRAME_SAMPLES)
+
+
+def test_a_flare_of_the_detector_over_silence_is_no_voice() -> None:
+    floors = hear(Hangover(), of=frames([*SILENCE, *SPEECH, 0.1, 0.9, 0.9, *SILENCE], loud_until=50 * FRAME_SAMPLES))
+    assert [type(floor) for floor in floors] == [Onset, Pause]
 
 
 def test_long_after_the_endpoint_a_single_frame_is_no_voice() -> None:

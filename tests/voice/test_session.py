@@ -11,11 +11,15 @@ from leap import LeapingLoop, run
 from numpy.typing import NDArray
 
 from turngap.budget.clock import MS, SECOND, Ns, milliseconds
+from turngap.budget.marks import Span, Stage
 from turngap.llm.backends import make_backend
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.level import first_audible
 from turngap.voice.endpointing.energy import EnergyActivity
+from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.hangover import Hangover
+from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel
+from turngap.voice.endpointing.weighing import Weighing
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.protocols.door import ClientGone, Packet
 from turngap.voice.session import Session
@@ -99,6 +103,8 @@ def converse(
     voice: str = "tone",
     leaves: bool = False,
     stalls: Mapping[int, Ns] | None = None,
+    endpointing: Endpointing | None = None,
+    turn_end: TurnEndModel | None = None,
     **manner: Any,
 ) -> ScriptedDoor:
     loop = LeapingLoop()
@@ -109,7 +115,8 @@ def converse(
         backend = make_backend(llm, find_model=find, clock=loop.clock)
         parts = Parts(
             activity=EnergyActivity(),
-            endpointing=Hangover(hangover_ms=200),
+            endpointing=Hangover(hangover_ms=200) if endpointing is None else endpointing,
+            turn_end=turn_end,
             recognizer=make_recognizer(asr, find_model=find, clock=loop.clock),
             backend=backend,
             synthesizer=make_synthesizer(voice, find_model=find, clock=loop.clock),
@@ -171,11 +178,11 @@ def test_a_stalled_loop_is_residual_and_nothing_else() -> None:
 
 
 def test_going_on_after_a_short_pause_is_one_turn_and_nothing_slips_out() -> None:
-    door = converse((1.0, 0.15), (1.0, 3.0))
+    door = converse((1.0, 0.12), (1.0, 3.0))
     (turn,) = door.of("turn")
     assert turn["outcome"] == "answered"
     assert turn["revisions"] == 2
-    assert door.first_audio_ms() == pytest.approx(2350, abs=20)
+    assert door.first_audio_ms() == pytest.approx(2320, abs=20)
 
 
 def test_going_on_after_the_endpoint_reopens_the_turn_while_nothing_was_heard() -> None:
@@ -203,10 +210,72 @@ def test_a_barge_in_hushes_and_keeps_what_was_heard() -> None:
 
 def test_a_cough_over_the_reply_does_not_stop_it() -> None:
     words = " ".join(f"word{index}" for index in range(40)) + "."
-    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}")
+    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}", takes_floor=lambda text: False)
     (turn,) = door.of("turn")
     assert turn["outcome"] == "answered"
     assert turn["reply"] == words
+
+
+def played(door: ScriptedDoor) -> NDArray[np.float32]:
+    """What a client plays of the agent's audio: it begins with the first packet, and drops what is cleared."""
+    parts: list[NDArray[np.float32]] = []
+    ends = 0.0
+    for at, kind, value in door.said:
+        if kind == "audio":
+            ends = max(ends, at) + 1000 * len(value) / RATE
+            parts.append(value)
+        elif kind == "clear":
+            while parts and ends - 1000 * len(parts[-1]) / RATE >= at:
+                ends -= 1000 * len(parts.pop()) / RATE
+            if parts and ends > at:
+                parts[-1] = parts[-1][: -round((ends - at) * RATE / 1000)]
+                ends = at
+    return np.concatenate(parts)
+
+
+def test_after_a_cough_the_reply_goes_on_with_the_very_next_sample() -> None:
+    words = " ".join(f"word{index}" for index in range(40)) + "."
+    whole = played(converse((1.0, 7.15), llm=f"scripted?reply={words}"))
+    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}", takes_floor=lambda text: False)
+    cleared = next(at for at, kind, _ in door.said if kind == "clear")
+    assert 2000 < cleared < 2100, "quiet within 100 ms of the cough"
+    np.testing.assert_allclose(played(door), whole, atol=1e-4)
+
+
+@dataclass
+class Opinion:
+    """A turn-end model that always says the same."""
+
+    probability: float
+
+    async def judge(self, audio: NDArray[np.float32]) -> tuple[float, Span]:
+        return self.probability, Span(stage=Stage.ENDPOINTING, start=0, end=0, what="turn end")
+
+
+def test_a_model_that_hears_the_end_makes_it_quick_and_one_that_does_not_makes_it_slow() -> None:
+    gaps = []
+    for probability in (0.99, 0.01):
+        door = converse((1.0, 4.0), endpointing=Weighing(), turn_end=Opinion(probability))
+        (turn,) = door.of("turn")
+        gaps.append(turn["reported_gap_ms"])
+        assert any(span["what"] == "turn end" for span in turn["spans"])
+        assert turn["residual_ms"] == pytest.approx(0, abs=1)
+    assert gaps[0] < 150
+    assert 600 < gaps[1] <= 2000
+
+
+def test_words_that_sound_unfinished_take_the_endpoint_back_unheard() -> None:
+    door = converse(
+        (1.0, 4.0),
+        asr="scripted?text=i would like a&cost_ms=150",
+        endpointing=Weighing(lexicon=ENGLISH, certainty=0.85),
+        turn_end=Opinion(0.99),
+    )
+    (turn,) = door.of("turn")
+    assert turn["withdrawn_endpoints"] == 1
+    assert turn["reported_gap_ms"] > 300
+    assert door.of("clear") == []
+    assert any(span["what"] == "unfinished phrase" for span in turn["spans"])
 
 
 def test_silence_gets_no_reply() -> None:

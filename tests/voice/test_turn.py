@@ -14,28 +14,34 @@ from turngap.budget.ledger import Outcome
 from turngap.voice.effects import (
     BeginTurn,
     Commit,
+    Contest,
     Discard,
     Draft,
     Effect,
     Endpoint,
     EndTurn,
     Excuse,
+    FallSilent,
     GoOn,
+    HoldBack,
     Hush,
+    SpeakOn,
     TakeFloor,
     Transcribe,
+    Understand,
 )
 from turngap.voice.events import (
     AudioEnded,
     AudioStarted,
     DraftId,
+    EndpointMoved,
     Event,
     Heard,
     ReplyFailed,
     SpeechPaused,
     SpeechStarted,
 )
-from turngap.voice.turn import TRANSITIONS, State, TurnMachine
+from turngap.voice.turn import FALSE_ALARMS, TRANSITIONS, State, TurnMachine, Yielding
 
 FIRST = DraftId(1, 1)
 SECOND = DraftId(1, 2)
@@ -144,44 +150,170 @@ def test_a_reply_that_was_played_ends_the_turn() -> None:
     assert effects == [(1150 * MS, TakeFloor(FIRST)), (3000 * MS, EndTurn(FIRST, Outcome.ANSWERED))]
 
 
-def test_a_short_sound_over_the_reply_leaves_the_floor_with_it() -> None:
-    machine = TurnMachine(barge_in=300 * MS)
+def moved(at: int, *, due: int) -> EndpointMoved:
+    return EndpointMoved(at=at * MS, due=due * MS)
+
+
+def test_an_endpoint_can_come_sooner_than_it_was_due() -> None:
+    effects = play(
+        TurnMachine(),
+        SpeechStarted(at=0),
+        pause(900, due=1700),
+        heard(950, FIRST, "yes"),
+        moved(960, due=950),
+        until=961 * MS,
+    )
+    assert effects[-2:] == [(950 * MS, Endpoint(FIRST)), (950 * MS, Commit(FIRST))]
+
+
+def test_on_second_thoughts_a_reply_is_held_back_and_heard_later() -> None:
+    machine = TurnMachine()
     asked(machine)
+    effects = play(machine, moved(1150, due=1900), until=2000 * MS)
+    assert effects == [(1150 * MS, HoldBack(FIRST)), (1900 * MS, Endpoint(FIRST)), (1900 * MS, Commit(FIRST))]
+
+
+def test_who_goes_on_after_second_thoughts_never_hears_the_reply() -> None:
+    machine = TurnMachine()
+    asked(machine)
+    effects = play(machine, moved(1150, due=1900), SpeechStarted(at=1500 * MS))
+    assert effects == [(1150 * MS, HoldBack(FIRST)), (1500 * MS, GoOn(1)), (1500 * MS, Discard(FIRST))]
+
+
+def test_a_thought_that_comes_too_late_changes_nothing() -> None:
+    machine = TurnMachine()
+    asked(machine)
+    assert play(machine, moved(1150, due=1120)) == []
+    assert play(machine, AudioStarted(at=1160 * MS, id=FIRST), moved(1170, due=1900)) == [(1160 * MS, TakeFloor(FIRST))]
+
+
+def test_a_reply_that_slips_out_during_second_thoughts_is_spoken_on() -> None:
+    machine = TurnMachine()
+    asked(machine)
+    effects = play(machine, moved(1150, due=1900), AudioStarted(at=1151 * MS, id=FIRST), until=3000 * MS)
+    assert effects[1:] == [(1151 * MS, TakeFloor(FIRST)), (1151 * MS, SpeakOn(FIRST))]
+
+
+def speaking(machine: TurnMachine) -> TurnMachine:
+    """Our reply is heard since 1.15 s."""
+    asked(machine)
+    play(machine, AudioStarted(at=1150 * MS, id=FIRST))
+    return machine
+
+
+def takes_floor(text: str) -> bool:
+    return text not in ("", "mhm")
+
+
+@pytest.mark.parametrize("text", ["", "mhm"])
+def test_what_is_said_along_stops_the_reply_for_a_moment(text: str) -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor))
     effects = play(
         machine,
-        AudioStarted(at=1150 * MS, id=FIRST),
         SpeechStarted(at=1500 * MS),
         pause(1700, due=1900),
+        heard(1850, FIRST, text),
         AudioEnded(at=3000 * MS, id=FIRST),
     )
-    assert effects[1:] == [(3000 * MS, EndTurn(FIRST, Outcome.ANSWERED))]
-
-
-def test_speech_that_lasts_over_the_reply_takes_the_floor() -> None:
-    machine = TurnMachine(barge_in=300 * MS)
-    asked(machine)
-    effects = play(machine, AudioStarted(at=1150 * MS, id=FIRST), SpeechStarted(at=1500 * MS), until=2000 * MS)
-    assert effects[1:] == [
-        (1800 * MS, Hush(FIRST)),
-        (1800 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
-        (1800 * MS, BeginTurn(2, 1500 * MS)),
+    assert effects == [
+        (1500 * MS, Contest(FIRST)),
+        (1500 * MS, FallSilent(FIRST)),
+        (1700 * MS, Understand(FIRST)),
+        (1850 * MS, SpeakOn(FIRST)),
+        (3000 * MS, EndTurn(FIRST, Outcome.ANSWERED)),
     ]
 
 
-def test_speech_at_the_end_of_the_reply_begins_the_next_turn() -> None:
-    machine = TurnMachine(barge_in=300 * MS)
-    asked(machine)
+def test_words_take_the_floor_while_they_are_spoken() -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    effects = play(machine, SpeechStarted(at=1500 * MS), heard(1850, FIRST, "wait"), pause(2500, due=2700))
+    assert effects[2:] == [
+        (1850 * MS, Hush(FIRST)),
+        (1850 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
+        (1850 * MS, BeginTurn(2, 1500 * MS)),
+        (2500 * MS, Transcribe(DraftId(2, 1))),
+    ]
+
+
+def test_a_word_that_was_understood_after_it_had_ended_is_a_turn_that_has_paused() -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    effects = play(
+        machine, SpeechStarted(at=1500 * MS), pause(1700, due=1900), heard(1800, FIRST, "stop"), until=2000 * MS
+    )
+    assert effects[3:] == [
+        (1800 * MS, Hush(FIRST)),
+        (1800 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
+        (1800 * MS, BeginTurn(2, 1500 * MS)),
+        (1800 * MS, Transcribe(DraftId(2, 1))),
+        (1900 * MS, Endpoint(DraftId(2, 1))),
+    ]
+
+
+def test_a_voice_that_nobody_understood_in_time_is_given_the_floor() -> None:
+    machine = speaking(TurnMachine(decide=500 * MS))
+    effects = play(machine, SpeechStarted(at=1500 * MS), until=2100 * MS)
+    assert effects[2:] == [
+        (2000 * MS, Hush(FIRST)),
+        (2000 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
+        (2000 * MS, BeginTurn(2, 1500 * MS)),
+    ]
+
+
+def test_a_noise_that_lasts_is_spoken_over_until_there_are_words_in_it() -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor, decide=500 * MS))
+    effects = play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, ""), heard(2400, FIRST, "hello"))
+    assert effects[2:4] == [(2000 * MS, SpeakOn(FIRST)), (2400 * MS, Hush(FIRST))]
+
+
+def test_a_cough_whose_words_are_late_is_not_waited_for() -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor, decide=500 * MS))
+    effects = play(machine, SpeechStarted(at=1500 * MS), pause(1800, due=2000), heard(2200, FIRST, ""), until=2300 * MS)
+    assert effects[2:] == [(1800 * MS, Understand(FIRST)), (2000 * MS, SpeakOn(FIRST))]
+    assert machine.state is State.AGENT
+
+
+def test_a_voice_that_comes_back_is_the_same_contest() -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor))
     effects = play(
         machine,
-        AudioStarted(at=1150 * MS, id=FIRST),
         SpeechStarted(at=1500 * MS),
-        AudioEnded(at=1600 * MS, id=FIRST),
-        pause(2500, due=2700),
+        pause(1700, due=1900),
+        SpeechStarted(at=1750 * MS),
+        heard(1800, FIRST, ""),
+        heard(1950, FIRST, "wait"),
     )
-    assert effects[1:] == [
-        (1600 * MS, EndTurn(FIRST, Outcome.ANSWERED)),
-        (1600 * MS, BeginTurn(2, 1500 * MS)),
-        (2500 * MS, Transcribe(DraftId(2, 1))),
+    assert effects[3:5] == [(1750 * MS, GoOn(1)), (1950 * MS, Hush(FIRST))]
+
+
+def test_a_reply_that_was_stopped_for_nothing_too_often_stops_for_words_only() -> None:
+    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    for alarm in range(FALSE_ALARMS):
+        at = 1500 + 300 * alarm
+        play(machine, SpeechStarted(at=at * MS), pause(at + 100, due=at + 300), heard(at + 200, FIRST, ""))
+    effects = play(machine, SpeechStarted(at=5000 * MS), heard(5300, FIRST, "hello"))
+    assert effects[:2] == [(5000 * MS, Contest(FIRST)), (5300 * MS, Hush(FIRST))]
+
+
+def test_an_agent_that_never_yields_hears_nothing_over_its_reply() -> None:
+    machine = speaking(TurnMachine(yielding=Yielding.NEVER))
+    assert play(machine, SpeechStarted(at=1500 * MS), pause(2500, due=2700), until=4000 * MS) == []
+
+
+def test_an_agent_that_yields_to_words_does_not_stop_for_a_voice() -> None:
+    machine = speaking(TurnMachine(yielding=Yielding.TO_WORDS, takes_floor=takes_floor))
+    effects = play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, "mhm"), heard(2300, FIRST, "wait"))
+    assert effects[:2] == [(1500 * MS, Contest(FIRST)), (2300 * MS, Hush(FIRST))]
+
+
+@pytest.mark.parametrize("spoke_until", [None, 1580])
+def test_speech_at_the_end_of_the_reply_begins_the_next_turn(spoke_until: int | None) -> None:
+    machine = speaking(TurnMachine(yielding=Yielding.TO_WORDS))
+    pauses = [] if spoke_until is None else [pause(spoke_until, due=1800)]
+    effects = play(machine, SpeechStarted(at=1500 * MS), *pauses, AudioEnded(at=1600 * MS, id=FIRST))
+    assert [effect for _, effect in effects if isinstance(effect, EndTurn | BeginTurn | Transcribe)] == [
+        EndTurn(FIRST, Outcome.ANSWERED),
+        BeginTurn(2, 1500 * MS),
+        *[Transcribe(DraftId(2, 1)) for _ in pauses],
     ]
 
 
@@ -242,6 +374,8 @@ def test_a_reply_that_breaks_off_while_the_user_speaks_gives_him_the_floor() -> 
         ReplyFailed(at=1400 * MS, id=FIRST, reason="stalled"),
     )
     assert effects[1:] == [
+        (1350 * MS, Contest(FIRST)),
+        (1350 * MS, FallSilent(FIRST)),
         (1400 * MS, Hush(FIRST)),
         (1400 * MS, EndTurn(FIRST, Outcome.FAILED)),
         (1400 * MS, BeginTurn(2, 1350 * MS)),
@@ -261,10 +395,8 @@ def test_what_is_not_live_changes_nothing() -> None:
 
 
 def test_an_event_that_the_table_forbids_is_our_own_bug() -> None:
-    machine = TurnMachine()
-    play(machine, SpeechStarted(at=0), pause(900, due=1100))
-    with pytest.raises(UnexpectedEvent, match="AudioStarted while PAUSED"):
-        machine.feed(AudioStarted(at=950 * MS, id=FIRST))
+    with pytest.raises(UnexpectedEvent, match="AudioStarted while IDLE"):
+        TurnMachine().feed(AudioStarted(at=950 * MS, id=DraftId(0, 0, 0)))
 
 
 def test_an_early_tick_does_nothing() -> None:
@@ -282,7 +414,7 @@ class World:
     """Plays the session: answers each effect as slowly, badly or well as ``choices`` says."""
 
     def __init__(self, choices: Iterable[int]) -> None:
-        self.machine = TurnMachine(barge_in=300 * MS, deadline=1500 * MS)
+        self.machine = TurnMachine(takes_floor=takes_floor, deadline=1500 * MS)
         self.effects: list[Effect] = []
         self.queue: list[tuple[Ns, int, Event]] = []
         self._order = itertools.count()
@@ -315,6 +447,13 @@ class World:
                         self.later(ReplyFailed(at=now + 90 * MS, id=draft, reason="asr"))
                     else:
                         text = ("", "yes", "two coffees")[self.choose(2)]
+                        self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text))
+                    if self.choose(3) == 3:
+                        at = now + self.choose(9) * 50 * MS
+                        self.later(EndpointMoved(at=at, due=at + self.choose(9) * 50 * MS))
+                case Contest(id=draft) | Understand(id=draft):
+                    if self.choose(3) < 3:
+                        text = ("", "mhm", "wait")[self.choose(2)]
                         self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text))
                 case Draft(id=draft):
                     if self.choose(3) == 3:
@@ -352,8 +491,9 @@ def test_whatever_happens_every_turn_ends_and_every_draft_has_one_fate(
 
     drafts = [effect.id for effect in world.effects if isinstance(effect, Draft)]
     commits = [effect.id for effect in world.effects if isinstance(effect, Commit)]
+    held_back = [effect.id for effect in world.effects if isinstance(effect, HoldBack)]
     assert len(set(drafts)) == len(drafts)
-    assert len(set(commits)) == len(commits)
+    assert all(commits.count(draft) - held_back.count(draft) in (0, 1) for draft in drafts)
     assert set(commits) <= set(drafts)
     for draft in drafts:
         discarded = Discard(draft) in world.effects

@@ -29,19 +29,27 @@ def frames_of(samples: int) -> int:
     return samples // HOP + 1
 
 
+def log_mel(audio: NDArray[np.float32], filters: Tensor) -> Tensor:
+    """[mels, frames_of(samples)] of all of ``audio``, in Whisper's scale, with nothing cut off below."""
+    # One hop of zeros more, so that the last frame is one of all the audio.
+    samples = torch.nn.functional.pad(torch.from_numpy(np.ascontiguousarray(audio)), (0, HOP))
+    spectrum = torch.stft(samples, WINDOW, HOP, window=torch.hann_window(WINDOW), return_complex=True)
+    power = spectrum[:, :-1].abs().square()
+    return (filters @ power).clamp_min_(1e-10).log10_().add_(4.0).div_(4.0)
+
+
 class Features:
     """Features of one stretch of audio, part by part. ``filters`` is [mels, WINDOW // 2 + 1]."""
 
     def __init__(self, filters: Tensor) -> None:
         self._filters = filters
-        self._window = torch.hann_window(WINDOW)
         self._loudest = float("-inf")
 
     def part(self, audio: NDArray[np.float32], first: int, last: int) -> Tensor:
         """Frames ``first`` to ``last`` of all of the audio so far, [mels, frames]: zeros before its beginning, padding
         behind its end."""
         begin = max(0, first - EDGE_FRAMES)
-        found = self._log_mel(audio[begin * HOP :])[:, max(0, first - begin) : max(0, last - begin)]
+        found = log_mel(audio[begin * HOP :], self._filters)[:, max(0, first - begin) : max(0, last - begin)]
         self._loudest = max(self._loudest, float(found.max()))
         quietest = self._loudest - RANGE
         padded = torch.zeros(len(found), last - first)
@@ -50,10 +58,3 @@ class Features:
         padded[:, at:end] = found.clamp_min_(quietest)
         padded[:, end : end + QUIET_FRAMES] = quietest
         return padded
-
-    def _log_mel(self, audio: NDArray[np.float32]) -> Tensor:
-        # One hop of zeros more, so that the last frame is one of all the audio.
-        samples = torch.nn.functional.pad(torch.from_numpy(np.ascontiguousarray(audio)), (0, HOP))
-        spectrum = torch.stft(samples, WINDOW, HOP, window=self._window, return_complex=True)
-        power = spectrum[:, :-1].abs().square()
-        return (self._filters @ power).clamp_min_(1e-10).log10_().add_(4.0).div_(4.0)

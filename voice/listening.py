@@ -1,0 +1,97 @@
+"""The words of a voice while it speaks: passes of the recogniser, one at a time. A shell without decisions.
+
+:mod:`turngap.voice.asr.incremental` decides when to listen, and to what; here it is done, and the words are told.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from turngap.budget.errors import StageError
+from turngap.budget.marks import Span
+from turngap.voice.asr.incremental import Pacing, PassRequest, Transcription
+from turngap.voice.asr.protocol import Recognizer
+from turngap.voice.asr.stable import Hypothesis
+from turngap.voice.audio.level import SILENCE_DB
+from turngap.voice.audio.log import AudioLog
+from turngap.voice.endpointing.protocol import Frame
+from turngap.voice.events import DraftId
+
+VOICED = 0.5
+"""From this probability on a frame counts as voiced for the pace of the recogniser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listened:
+    """The words after a pass, the draft that was live when it began, and the work it took."""
+
+    hypothesis: Hypothesis
+    draft: DraftId
+    spans: tuple[Span, ...]
+
+
+class Listening:
+    """Listens to one voice after the other. ``tell`` is given the words, ``fail`` what went wrong, with the draft that
+    waits for it."""
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        log: AudioLog,
+        *,
+        tasks: asyncio.TaskGroup,
+        tell: Callable[[Listened], Awaitable[None]],
+        fail: Callable[[DraftId | None, StageError], Awaitable[None]],
+    ) -> None:
+        self._recognizer = recognizer
+        self._log = log
+        self._tasks = tasks
+        self._tell = tell
+        self._fail = fail
+        self._transcription = Transcription(0)
+        self._listener = recognizer.listen()
+        self._passing: asyncio.Task[None] | None = None
+
+    def begin(self, start: int, pacing: Pacing | None = None) -> None:
+        """A voice begins at sample ``start``; words of the one before are not told any more."""
+        self._transcription = Transcription(start, pacing=pacing)
+        self._listener = self._recognizer.listen()
+
+    def hear(self, frame: Frame, draft: DraftId) -> None:
+        """Keep the running hypothesis fresh."""
+        level = max(frame.levels_db, default=SILENCE_DB)
+        self._transcription.heard(frame.end, voiced=frame.probability >= VOICED, level_db=level)
+        self._next(draft)
+
+    def paused(self, draft: DraftId) -> None:
+        """The voice is gone: its words up to here are wanted now."""
+        self._transcription.paused(self._log.end)
+        self._next(draft)
+
+    def resumed(self) -> None:
+        """The same voice goes on."""
+        self._transcription.resumed()
+
+    def _next(self, draft: DraftId) -> None:
+        """Start the pass that is wanted now, if one is."""
+        request = self._transcription.wants()
+        if request is None:
+            return
+        if request.supersedes is not None and self._passing is not None:
+            self._passing.cancel()
+        self._passing = self._tasks.create_task(self._pass(request, draft, self._transcription))
+
+    async def _pass(self, request: PassRequest, draft: DraftId, transcription: Transcription) -> None:
+        try:
+            audio = self._log.slice(request.start, request.end)
+            heard = await self._listener.decode(audio, start=request.start, draft=request.draft, prompt=request.prompt)
+        except StageError as error:
+            transcription.drop(request)
+            await self._fail(draft if request.final else None, error)
+            return
+        hypothesis = transcription.take(request, heard)
+        if hypothesis is None or transcription is not self._transcription:
+            return  # nobody waits for it any more
+        if not hypothesis.final:
+            self._next(draft)
+        await self._tell(Listened(hypothesis=hypothesis, draft=draft, spans=heard.spans))
