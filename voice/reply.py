@@ -7,7 +7,7 @@ the piece that somebody waits for. What is made waits in :attr:`Reply.audio` unt
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from turngap.llm.clause import Clauses, speakable
 from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream
 from turngap.voice.events import DraftId
 from turngap.voice.tts.alignment import heard_prefix
-from turngap.voice.tts.protocol import Speech, Synthesizer
+from turngap.voice.tts.protocol import Speech, Synthesizer, WordEnd
 
 QUEUED_PIECES = 64
 """At 0.2 to 0.6 s a piece more audio than a reply has; a limit all the same."""
@@ -28,10 +28,23 @@ QUEUED_PIECES = 64
 
 @dataclass(slots=True)
 class Clause:
-    """A piece of the reply's text, and how much audio it has become so far, at the synthesizer's rate."""
+    """A piece of the reply's text, and what has become of it so far: audio, and where in that its words end."""
 
     text: str
     samples: int = 0
+    words: list[WordEnd] = field(default_factory=list)
+    complete: bool = False
+    """Whether that is all of its audio."""
+
+    def heard(self, played_samples: int) -> str:
+        """Its words that the first ``played_samples`` of its audio held."""
+        return heard_prefix(
+            self.text,
+            played_samples=played_samples,
+            total_samples=self.samples,
+            words=self.words,
+            complete=self.complete,
+        ).strip()
 
 
 class Reply:
@@ -73,8 +86,7 @@ class Reply:
         """The words that the first ``played_samples`` of the audio held, at the synthesizer's rate."""
         words = []
         for clause in self.clauses:
-            part = heard_prefix(clause.text, played_samples=played_samples, total_samples=clause.samples)
-            words.append(part.strip())
+            words.append(clause.heard(played_samples))
             played_samples -= clause.samples
             if played_samples <= 0:
                 break
@@ -103,7 +115,9 @@ class Reply:
                 if marked and self.first_audio_at is None:
                     self._first_audio(speech)
                 clause.samples += len(speech.samples)
+                clause.words.extend(speech.words)
                 await self.audio.put(speech.samples)
+        clause.complete = True
 
     def _first_audio(self, speech: Speech) -> None:
         self.first_audio_at = self._clock()

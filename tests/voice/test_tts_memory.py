@@ -8,7 +8,7 @@ import numpy as np
 
 from turngap.budget.marks import Span, Stage
 from turngap.voice.tts.memory import CAPACITY_S, LONGEST, Remembering
-from turngap.voice.tts.protocol import Speech
+from turngap.voice.tts.protocol import Speech, WordEnd
 
 RATE = 8_000
 
@@ -28,7 +28,8 @@ class Counting:
         self.said.append(text)
         for level in (0.1, 0.2):
             span = Span(stage=Stage.TTS, start=1, end=2, what="made")
-            yield Speech(samples=np.full(self._samples, level, np.float32), span=span)
+            words = (WordEnd(chars=len(text), samples=self._samples),) if level == 0.2 else ()
+            yield Speech(samples=np.full(self._samples, level, np.float32), span=span, words=words)
 
     def describe(self) -> dict[str, str]:
         return {"voice": "counting"}
@@ -55,6 +56,7 @@ def test_a_short_text_is_made_once() -> None:
     first, again = say(voice, "Sure,"), say(voice, "Sure,")
     assert made.said == ["Sure,"]
     assert [list(speech.samples) for speech in again] == [list(speech.samples) for speech in first]
+    assert [speech.words for speech in again] == [(), (WordEnd(chars=5, samples=RATE // 10),)]
     assert again[0].span == Span(stage=Stage.TTS, start=7, end=7, what="remembered")
 
 

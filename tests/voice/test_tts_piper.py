@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from turngap.budget.clock import MS, Ns, monotonic
 from turngap.budget.errors import ConfigurationError, ModelError, StageError
@@ -20,9 +19,11 @@ from turngap.voice.audio.level import first_audible
 from turngap.voice.tts import piper
 from turngap.voice.tts.chunks import plan
 from turngap.voice.tts.piper import PiperSynthesizer
-from turngap.voice.tts.protocol import Speech
+from turngap.voice.tts.protocol import Speech, WordEnd
 from turngap.voice.tts.registry import make_synthesizer
-from turngap.voice.tts.vits import Style, Voice, read_config
+from turngap.voice.tts.split import DURATIONS
+from turngap.voice.tts.vits import Piece, Style, Voice, read_config
+from turngap.voice.tts.words import words_of
 
 SENTENCE = "Sure, I can get you a small latte with oat milk today."
 
@@ -37,13 +38,16 @@ class Obedient:
     def __init__(self, folder: Path, config: dict[str, Any], *, style: Style, threads: int) -> None:
         Obedient.loaded += 1
 
+    timed = True
+
     def calibrate(self) -> None: ...
 
-    def pieces(self, text: str) -> Iterator[NDArray[np.float32]]:
+    def pieces(self, text: str) -> Iterator[Piece]:
         for step in range(3 if text else 0):
             Obedient.before(step)
             Obedient.steps += 1
-            yield np.full(10, step + 1, np.float32)
+            words = (WordEnd(chars=len(text), samples=29),) if step == 1 else ()
+            yield Piece(np.full(10, step + 1, np.float32), words)
 
 
 @pytest.fixture
@@ -87,6 +91,7 @@ def test_pieces_come_in_order_with_the_work_they_took(folder: Path) -> None:
     assert [piece.samples[0] for piece in pieces] == [1, 2, 3]
     assert [piece.span.what for piece in pieces] == ["text+encode+decode", "decode", "decode"]
     assert {piece.span.stage for piece in pieces} == {Stage.TTS}
+    assert [piece.words for piece in pieces] == [(), (WordEnd(chars=5, samples=29),), ()]
 
 
 @pytest.mark.usefixtures("obedient")
@@ -144,7 +149,7 @@ def test_two_conversations_take_turns_by_chunks(folder: Path, monkeypatch: pytes
     order: list[str] = []
 
     class Named(Obedient):
-        def pieces(self, text: str) -> Iterator[NDArray[np.float32]]:
+        def pieces(self, text: str) -> Iterator[Piece]:
             for piece in super().pieces(text):
                 order.append(text)
                 yield piece
@@ -190,6 +195,23 @@ def test_warming_loads_once_and_speaks_once_unheard(folder: Path, obedient: type
         await voice.aclose()
 
     asyncio.run(warm())
+
+
+@pytest.mark.parametrize(("timed", "told"), [(True, "timed"), (False, "estimated")])
+def test_it_says_whether_it_knows_where_words_end(
+    folder: Path, obedient: type[Obedient], monkeypatch: pytest.MonkeyPatch, timed: bool, told: str
+) -> None:
+    async def warm() -> tuple[dict[str, str], dict[str, str]]:
+        voice = PiperSynthesizer(folder, clock=lambda: 0, style=Style())
+        unknown = voice.describe()
+        await voice.warm()
+        await voice.aclose()
+        return unknown, voice.describe()
+
+    monkeypatch.setattr(obedient, "timed", timed)
+    before, after = asyncio.run(warm())
+    assert "words" not in before
+    assert after["words"] == told
 
 
 @pytest.mark.usefixtures("obedient")
@@ -331,6 +353,30 @@ def test_it_begins_audibly_and_never_clips(joe: Path) -> None:
 @pytest.mark.parametrize("text", ["", " ", "...", "\n"])
 def test_text_with_nothing_to_say_gives_no_audio(joe: Path, real: Voice, text: str) -> None:
     assert list(real.pieces(text)) == []
+
+
+@pytest.mark.model("piper-joe")
+@pytest.mark.parametrize("text", ["Yes.", "One of the 25 lattes, please. It's for Dr. Smith at 10:30 a.m. - or so!"])
+def test_the_end_of_every_word_is_told_in_order(real: Voice, text: str) -> None:
+    assert real.timed
+    pieces = list(real.pieces(text))
+    words = [word for piece in pieces for word in piece.words]
+    ends = [word.samples for word in words]
+    assert [word.chars for word in words] == [word.end() for word in words_of(text) if word.group() != "-"]
+    assert ends == sorted(set(ends))
+    assert ends[0] > 0
+    assert ends[-1] < sum(len(piece.samples) for piece in pieces)
+    if len(pieces) > 1:
+        assert not pieces[0].words  # nothing that waits for the first piece waits for them
+
+
+@pytest.mark.model("piper-joe")
+def test_a_voice_without_durations_tells_no_words(joe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    voice = Voice(joe, read_config(joe), style=Style(), threads=1)
+    monkeypatch.setattr(voice, "_gives", [name for name in voice._gives if name != DURATIONS])
+    voice.calibrate()
+    assert not voice.timed
+    assert not any(piece.words for piece in voice.pieces("Yes. No."))
 
 
 @pytest.mark.model("piper-joe")

@@ -181,6 +181,13 @@ def test_a_latent_made_in_parts_is_the_latent(frames: int, context: int, data: s
         np.testing.assert_array_equal(latent.window(slice(start, end)), whole[:, :, start:end])
 
 
+@pytest.mark.parametrize(("told", "known"), [(3.0, True), (2.0, False), (None, False)])
+def test_durations_are_believed_that_fill_the_latent(told: float | None, known: bool) -> None:
+    durations = None if told is None else np.full((1, 1, 12), told, np.float32)
+    latent = Latent(36, lambda part: np.zeros((1, 2, part.stop - part.start), np.float32), durations, context=0)
+    assert (latent.durations is not None) is known
+
+
 def test_only_a_decoder_that_needs_the_speaker_asks_for_it(tmp_path: Path) -> None:
     feeds = text() | {"sid": np.array([0], np.int64), "z": np.zeros((1, 4, 5), np.float32)}
     for speaker, expected in ((False, {"z"}), (True, {"z", "sid"})):

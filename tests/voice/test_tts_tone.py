@@ -10,7 +10,7 @@ import pytest
 from turngap.budget.errors import ConfigurationError, StageError
 from turngap.budget.marks import Span, Stage
 from turngap.voice.audio.level import first_audible
-from turngap.voice.tts.protocol import Speech
+from turngap.voice.tts.protocol import Speech, WordEnd
 from turngap.voice.tts.registry import VOICES, make_synthesizer
 from turngap.voice.tts.tone import ToneSynthesizer
 
@@ -38,6 +38,12 @@ def tone(choice: str) -> ToneSynthesizer:
 
 def test_a_word_is_60_ms_and_the_first_word_comes_first() -> None:
     assert [len(piece.samples) for piece in spoken(tone("tone"), "one two three")] == [1440, 2880]
+
+
+def test_it_knows_where_each_word_ends() -> None:
+    first, rest = spoken(tone("tone?rate=8000"), "one, two  three")
+    assert first.words == (WordEnd(chars=4, samples=480),)
+    assert rest.words == (WordEnd(chars=8, samples=960), WordEnd(chars=15, samples=1440))
 
 
 def test_the_first_sample_is_audible_and_the_tone_soft() -> None:

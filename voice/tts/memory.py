@@ -3,10 +3,8 @@
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from turngap.budget.clock import Clock
 from turngap.budget.marks import Span, Stage
@@ -26,7 +24,7 @@ class Remembering:
         self.rate_hz = synthesizer.rate_hz
         self._synthesizer = synthesizer
         self._clock = clock
-        self._known: OrderedDict[str, tuple[NDArray[np.float32], ...]] = OrderedDict()
+        self._known: OrderedDict[str, tuple[Speech, ...]] = OrderedDict()
         self._samples = 0
 
     async def warm(self) -> None:
@@ -39,12 +37,12 @@ class Remembering:
             self._known.move_to_end(text)
             for piece in pieces:
                 now = self._clock()
-                yield Speech(samples=piece, span=Span(stage=Stage.TTS, start=now, end=now, what="remembered"))
+                yield replace(piece, span=Span(stage=Stage.TTS, start=now, end=now, what="remembered"))
             return
-        made: list[NDArray[np.float32]] = []
+        made: list[Speech] = []
         async with aclosing(self._synthesizer.speak(text)) as speaking:
             async for speech in speaking:
-                made.append(speech.samples)
+                made.append(speech)
                 yield speech
         self._remember(text, tuple(made))  # not reached by a text that was broken off
 
@@ -54,11 +52,11 @@ class Remembering:
     async def aclose(self) -> None:
         await self._synthesizer.aclose()
 
-    def _remember(self, text: str, pieces: tuple[NDArray[np.float32], ...]) -> None:
+    def _remember(self, text: str, pieces: tuple[Speech, ...]) -> None:
         if len(text) > LONGEST or text in self._known:
             return
         self._known[text] = pieces
-        self._samples += sum(map(len, pieces))
+        self._samples += sum(len(piece.samples) for piece in pieces)
         while self._samples > CAPACITY_S * self.rate_hz:
             _, forgotten = self._known.popitem(last=False)
-            self._samples -= sum(map(len, forgotten))
+            self._samples -= sum(len(piece.samples) for piece in forgotten)

@@ -14,15 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from turngap.budget.clock import MS, Clock, Ns
 from turngap.budget.errors import ConfigurationError, ModelError, StageError, TurngapError
 from turngap.budget.marks import Span, Stage
 from turngap.llm.spec import Spec
 from turngap.voice.tts.protocol import Speech
-from turngap.voice.tts.vits import REFERENCE, Style, Voice, read_config
+from turngap.voice.tts.vits import REFERENCE, Piece, Style, Voice, read_config
 
 Result = TypeVar("Result")
 
@@ -44,11 +41,12 @@ class PiperSynthesizer:
         self.rate_hz = int(self._config["audio"]["sample_rate"])
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="piper")
         self._voice: Voice | None = None  # touched by that thread only
+        self._timed: bool | None = None
         self._closed = False
 
     async def warm(self) -> None:
         """Load the voice, set its gain and speak once, unheard, so that the first turn is as fast as the tenth."""
-        await self._on_thread(lambda: [len(piece) for piece in self._pieces(REFERENCE)])
+        await self._on_thread(lambda: [len(piece.samples) for piece in self._pieces(REFERENCE)])
 
     async def speak(self, text: str) -> AsyncGenerator[Speech, None]:
         """Audio of ``text``, its first piece as soon as something can be heard in it. Raises StageError.
@@ -66,13 +64,16 @@ class PiperSynthesizer:
             if piece is None:
                 return
             what = f"queue+{work}" if began - asked >= WORTH_TELLING else work
-            yield Speech(samples=piece, span=Span(stage=Stage.TTS, start=asked, end=self._clock(), what=what))
+            span = Span(stage=Stage.TTS, start=asked, end=self._clock(), what=what)
+            yield Speech(samples=piece.samples, span=span, words=piece.words)
             work = "decode"
 
     def describe(self) -> dict[str, str]:
-        """The voice, its options, and the versions that spoke."""
+        """The voice, its options, and the versions that spoke; once loaded, whether it tells where its words end."""
         told = {"voice": f"piper:{self._folder.name}", "rate_hz": str(self.rate_hz), "threads": str(self._threads)}
         told |= {key: str(value) for key, value in asdict(self._style).items() if value is not None}
+        if self._timed is not None:
+            told["words"] = "timed" if self._timed else "estimated"
         for package in ("piper-tts", "onnxruntime"):
             with contextlib.suppress(PackageNotFoundError):
                 told[package] = version(package)
@@ -84,7 +85,7 @@ class PiperSynthesizer:
         # What waits is not cancelled: whoever awaits it is told by a StageError, not by a cancellation of its own.
         self._executor.shutdown(wait=False)
 
-    def _pieces(self, text: str) -> Iterator[NDArray[np.float32]]:
+    def _pieces(self, text: str) -> Iterator[Piece]:
         """The thread's side of :meth:`speak`; each step is one job of the executor."""
         for piece in self._ready().pieces(text):
             if self._closed:
@@ -96,6 +97,7 @@ class PiperSynthesizer:
             voice = Voice(self._folder, self._config, style=self._style, threads=self._threads)
             voice.calibrate()
             self._voice = voice
+            self._timed = voice.timed
         return self._voice
 
     async def _on_thread(self, work: Callable[[], Result]) -> tuple[Result, Ns]:

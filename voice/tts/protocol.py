@@ -11,11 +11,26 @@ from turngap.budget.marks import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordEnd:
+    """Where a word ends: after ``chars`` characters of its text, and ``samples`` after the beginning of its audio."""
+
+    chars: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Speech:
-    """A piece of synthesised audio: mono float32, -1 to 1, at the synthesizer's rate, and the work it took."""
+    """A piece of synthesised audio: mono float32, -1 to 1, at the synthesizer's rate, and the work it took.
+
+    ``words`` are the words of the text whose ends became known with this piece. Each word is told at most once, in
+    order, and may be told a piece later than it begins or long before it ends; both its numbers count from the
+    beginning of the text that is spoken, not of the piece. A word without sound is never told. A voice that does not
+    know where its words end tells none.
+    """
 
     samples: NDArray[np.float32]
     span: Span
+    words: tuple[WordEnd, ...] = ()
 
 
 class Synthesizer(Protocol):

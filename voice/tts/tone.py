@@ -14,7 +14,8 @@ from turngap.budget.clock import MS, SECOND, Clock, Ns
 from turngap.budget.errors import ConfigurationError, StageError
 from turngap.budget.marks import Span, Stage
 from turngap.llm.spec import Spec
-from turngap.voice.tts.protocol import Speech
+from turngap.voice.tts.protocol import Speech, WordEnd
+from turngap.voice.tts.words import words_of
 
 WORD_MS: Final = 60
 PITCH_HZ: Final = 330.0
@@ -42,11 +43,13 @@ class ToneSynthesizer:
             await asyncio.sleep(self._cost / SECOND)
         if self._fails:
             raise StageError(Stage.TTS, "the tone was asked to fail", remedy="Leave out fail=1")
-        samples = self._tone(len(text.split()))
-        first = self.rate_hz * WORD_MS // 1000
-        for piece in (samples[:first], samples[first:]):
+        each = self.rate_hz * WORD_MS // 1000
+        words = [WordEnd(chars=word.end(), samples=each * count) for count, word in enumerate(words_of(text), 1)]
+        samples = self._tone(len(words))
+        for piece, ends in ((samples[:each], words[:1]), (samples[each:], words[1:])):
             if len(piece):
-                yield Speech(samples=piece, span=Span(stage=Stage.TTS, start=start, end=self._clock(), what="tone"))
+                span = Span(stage=Stage.TTS, start=start, end=self._clock(), what="tone")
+                yield Speech(samples=piece, span=span, words=tuple(ends))
             start = self._clock()
 
     def describe(self) -> dict[str, str]:

@@ -47,6 +47,8 @@ class Trimmer:
         self._held: NDArray[np.float32] = np.zeros(0, np.float32)
         self._least_samples = rate_hz * LEAST_FIRST_MS // 1000
         self._begun = False
+        self.onset = 0
+        """Samples left out before the first audible one, once that was found."""
 
     def feed(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
         """Take the next samples; get those up to the last block that can be heard."""
@@ -56,6 +58,7 @@ class Trimmer:
             if onset is None:
                 return self._held[:0]
             self._begun = True
+            self.onset = onset
             self._held = self._held[onset:]
         voiced = self._voiced(self._held)
         if voiced < self._least_samples:
