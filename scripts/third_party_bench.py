@@ -31,14 +31,11 @@ VENV = ROOT / ".cache" / f"voicebench-{VERSION}"
 STAMP = "harness-stamp"
 
 REPLIES = (
-    "Let me think about that for a moment. There are a few things that I could tell you, and I will take them one "
-    "after the other. Please say so when you have heard enough of it.",
-    "I am glad that you ask, because many people do. The short answer is that it depends on the day, and on who is "
-    "here to help. The long answer would take us all of the afternoon.",
-    "That can be done, and I will begin with it now. It takes a little while, so let me tell you what happens in the "
-    "meantime. First of all, everything is made ready, and then it is brought to you.",
+    "Let me think about that for a moment. There are a few things that I could tell you, one after the other.",
+    "I am glad that you ask, because many people do. The short answer is that it depends on the day.",
+    "That can be done, and I will begin with it now. It takes a while, so let me tell you what happens.",
 )
-"""Some eight seconds of speech each: long enough to be interrupted late, and to be still heard well after a noise."""
+"""Some five seconds of speech each: long enough to be interrupted late, and to be still heard well after a noise."""
 SCRIPT = "scripted?reply=" + "|".join(REPLIES) + "&prefill_ms=60&token_ms=15"
 
 
