@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
-EXTRAS = "local,dev"
+EXTRAS = "local,echo,dev"
 """One environment for the demo and the tests: the difference is 3 % of its size."""
 
 OLDEST = (3, 11)

@@ -16,6 +16,7 @@ from turngap.llm.history import History
 from turngap.llm.protocol import Conversation, Limits
 from turngap.llm.spec import Spec
 from turngap.voice.asr.registry import make_recognizer
+from turngap.voice.audio.aec3 import canceller_maker
 from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.registry import ENDPOINTING
 from turngap.voice.endpointing.wording import takes_floor
@@ -32,7 +33,7 @@ REHEARSAL = (
     "Can you help me?",
 )
 
-PACKAGES = ("faster-whisper", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
+PACKAGES = ("faster-whisper", "livekit", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
 
 
 class Engine:
@@ -47,6 +48,7 @@ class Engine:
         self._budget = Budget.of(settings.budget)
         self._yielding, self._decide_ms = _barge_in(settings.barge_in)
         self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model, clock=clock)
+        self._canceller = canceller_maker(settings.echo)
         self._recognizer = make_recognizer(settings.asr, find_model=find_model, clock=clock)
         self._backend = make_backend(settings.llm, find_model=find_model, clock=clock)
         self._synthesizer = Remembering(
@@ -93,6 +95,7 @@ class Engine:
             recognizer=self._recognizer,
             backend=self._backend,
             synthesizer=self._synthesizer,
+            canceller=self._canceller(),
         )
 
     def manner(self) -> Manner:
@@ -117,6 +120,7 @@ class Engine:
             "voice": {"spec": self._settings.voice, **self._synthesizer.describe()},
             "endpointing": {"spec": self._settings.endpointing, **self._ears.describe()},
             "barge_in": self._settings.barge_in,
+            "echo": self._settings.echo,
             "speculation": self._settings.speculation,
             "governor": self._settings.governor,
             "budget": self._budget.to_json(),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import Clock, Ns
 from turngap.budget.marks import Span, Stage
+from turngap.voice.audio.echo import Canceller, EchoCanceller
 from turngap.voice.audio.level import LEVEL_BLOCK_MS, block_levels
 from turngap.voice.audio.log import AudioLog
 from turngap.voice.audio.media_clock import MediaClock
@@ -25,6 +26,8 @@ from turngap.voice.endpointing.protocol import (
     Pause,
     VoiceActivity,
 )
+from turngap.voice.protocols.door import Door
+from turngap.voice.protocols.overheard import OverheardDoor
 
 BLOCK = VAD_RATE_HZ * LEVEL_BLOCK_MS // 1000
 
@@ -48,7 +51,15 @@ class Listened:
 class Hearing:
     """The ear of one conversation. Feed it packets in order; it keeps the audio in :attr:`log`."""
 
-    def __init__(self, rate_hz: int, activity: VoiceActivity, endpointing: Endpointing, clock: Clock) -> None:
+    def __init__(
+        self,
+        rate_hz: int,
+        activity: VoiceActivity,
+        endpointing: Endpointing,
+        clock: Clock,
+        *,
+        canceller: Canceller | None = None,
+    ) -> None:
         self.log = AudioLog()
         self.rate_hz = rate_hz
         self._activity = activity
@@ -56,8 +67,13 @@ class Hearing:
         self._clock = clock
         self._media = MediaClock(rate_hz)
         self._resampler = Resampler(rate_hz, VAD_RATE_HZ)
+        self._echo = EchoCanceller(rate_hz, canceller) if canceller is not None else None
         self._received = 0
         self._framed = 0
+
+    def overhear(self, door: Door) -> Door:
+        """The door to speak through, so that this ear can tell the agent's voice from the user's."""
+        return door if self._echo is None else OverheardDoor(door, self._echo, self._clock)
 
     def moment(self, sample: int) -> Ns:
         """When the 16 kHz sample arrived, or will."""
@@ -67,7 +83,10 @@ class Hearing:
         """Take a packet that was read at ``at``; tell what each frame that it completes settles."""
         self._received += len(samples)
         self._media.arrived(self._received, at)
-        self.log.append(self._resampler.feed(samples))
+        if self._echo is None:
+            self.log.append(self._resampler.feed(samples))
+        else:
+            self.log.append(self._echo.clean(samples, self._media.moment(self._received - len(samples))))
         while self.log.end - self._framed >= FRAME_SAMPLES:
             self._framed += FRAME_SAMPLES
             began = self._clock()

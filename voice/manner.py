@@ -7,6 +7,7 @@ from turngap.budget.allowance import DEFAULT, Budget
 from turngap.budget.clock import MS, Ns
 from turngap.llm.protocol import Backend, Limits
 from turngap.voice.asr.protocol import Recognizer
+from turngap.voice.audio.echo import Canceller
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel, VoiceActivity
 from turngap.voice.tts.protocol import Synthesizer
 from turngap.voice.turn import Yielding
@@ -43,3 +44,5 @@ class Parts:
     synthesizer: Synthesizer
     turn_end: TurnEndModel | None = None
     """For policies that ask."""
+    canceller: Canceller | None = None
+    """Takes the agent's own voice out of what the client sends; None where the client does it."""

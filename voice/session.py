@@ -94,9 +94,10 @@ class Session:
             deadline=manner.deadline,
             draft_at_pause=manner.draft_at_pause,
         )
-        self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock)
+        self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock, canceller=parts.canceller)
         self._tasks = asyncio.TaskGroup()
-        self._answering = Answering(door, parts, manner, clock, tasks=self._tasks, tell=self._tell)
+        spoken = self._hearing.overhear(door)
+        self._answering = Answering(spoken, parts, manner, clock, tasks=self._tasks, tell=self._tell)
         self._listening = Listening(
             parts.recognizer, self._hearing.log, tasks=self._tasks, tell=self._listened, fail=self._answering.fail
         )

@@ -32,6 +32,7 @@ class Settings:
     asr: str = _setting("whisper", "recogniser, as NAME[:MODEL][?key=value&...]")
     voice: str = _setting("piper", "synthesizer, as NAME[:MODEL][?key=value&...]")
     endpointing: str = _setting("full", "endpointing policy: fixed, vad, smart or full, as NAME[?key=value&...]")
+    echo: str = _setting("none", "the agent's voice coming back by the microphone: cancel, or none: the client does it")
     speculation: str = _setting("pause", "when a reply is drafted: at each pause, or none: at the endpoint only")
     governor: str = _setting("observe", "what is done while a turn overruns; observe: nothing, it is only measured")
     system: str = _setting(SYSTEM, "system prompt")
