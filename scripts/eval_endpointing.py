@@ -4,29 +4,26 @@
 Each recording goes through the real models once; then every policy is replayed over the same trace, with evidence as
 late as it is live (see :mod:`turngap.voice.endpointing.replay`), many times faster than real time. Every pause inside a
 turn is a chance to be wrong. What the models said is kept in --cache, so that only new questions cost time.
-
-A meeting has several speakers: there, a pause after which the same speaker goes on (by the RTTM beside the recording)
-is inside a turn, and one after which another does is an end; each stretch up to an end counts as a turn.
 """
 
 import argparse
 import asyncio
-import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from labelled_turns import BLOCK, SETS, Turn, labelled_turns
 from numpy.typing import NDArray
 
 from turngap.budget.clock import monotonic
 from turngap.voice.asr.registry import make_recognizer
-from turngap.voice.audio.level import LEVEL_BLOCK_MS, block_levels
-from turngap.voice.client.conditions import apply, parse
-from turngap.voice.client.recording import read, resampled
+from turngap.voice.audio.level import block_levels
+from turngap.voice.client.conditions import parse
 from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.protocol import FRAME_SAMPLES, VAD_RATE_HZ, Endpointing, Frame, Onset
@@ -38,111 +35,8 @@ from turngap.voice.endpointing.voicing import Voicing
 from turngap.voice.endpointing.weighing import Weighing
 from turngap.voice.models import store
 
-BLOCK: Final = VAD_RATE_HZ * LEVEL_BLOCK_MS // 1000
-AFTER_S: Final = 2.5
-"""Room after the speech, for the slowest policy; made of noise at the recording's own floor where it has too little."""
-MONOLOGUE_S: Final = 12.0
-"""Longer recordings of the Microsoft set are read texts and dialogues, not queries."""
-
 CERTAINTIES: Final = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
 HANGOVERS: Final = (100, 200, 300, 400, 500, 650, 800, 1000, 1300)
-
-SETS: Final = {
-    "orders and queries": (
-        "picovoice-barista",
-        "google-docs-samples",
-        "microsoft-speech-sdk",
-        "rhasspy",
-        "unmute-loadtest",
-        "pocketsphinx",
-    ),
-    "reading and dictation": ("librispeech-test-other", "vosk", "jfk", "watson", "microsoft-speech-sdk"),
-    "meetings": ("ami",),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn of one recording, at 16 kHz, with room after it."""
-
-    group: str
-    name: str
-    samples: NDArray[np.float32]
-    speech_end: int
-    key: str
-
-
-def turns(manifest: Path, condition: str, noise: Path | None, room: Path | None) -> Iterator[Turn]:
-    """Every turn of the sets, as it sounds under ``condition``."""
-    for line in manifest.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        name, segments = row["set"].rpartition("/")[2], row["speech_segments_s"]
-        for group in (group for group, names in SETS.items() if name in names and segments):
-            long = row["seconds"] > MONOLOGUE_S
-            if name == "microsoft-speech-sdk" and long == (group == "orders and queries"):
-                continue
-            recording = read(manifest.parent / row["file"])
-            samples = resampled(recording.mono, recording.rate_hz, VAD_RATE_HZ)
-            samples = apply(
-                samples, VAD_RATE_HZ, condition, speech=segments, noise=_mono(noise), room=_mono(room), seed=len(samples)
-            )
-            ends = _ends(row, manifest.parent)
-            for number, (start_s, end_s) in enumerate(ends):
-                part = samples[round(start_s * VAD_RATE_HZ) :]
-                speech_end = round((end_s - start_s) * VAD_RATE_HZ)
-                part = _with_room(part[: speech_end + round(AFTER_S * VAD_RATE_HZ)] if len(ends) > 1 else part, speech_end)
-                yield Turn(group, f"{row['file']}#{number}", part, speech_end, _key(part))
-
-
-def _mono(path: Path | None) -> NDArray[np.float32] | None:
-    if path is None:
-        return None
-    recording = read(path)
-    return resampled(recording.mono, recording.rate_hz, VAD_RATE_HZ)
-
-
-def _key(samples: NDArray[np.float32]) -> str:
-    return hashlib.sha256(samples.tobytes()).hexdigest()[:24]
-
-
-def _ends(row: dict[str, Any], folder: Path) -> list[tuple[float, float]]:
-    """Start and end of each turn, in seconds."""
-    segments = row["speech_segments_s"]
-    speakers = _speakers((folder / row["file"]).with_suffix(".rttm"))
-    if not speakers:
-        return [(0.0, row["speech_end_s"] or segments[-1][1])]
-    found, start = [], 0.0
-    for (_, end), (following, _) in zip(segments, segments[1:], strict=False):
-        before, after = _speaker(speakers, end - 0.1), _speaker(speakers, following + 0.1)
-        if before is None or after is None:
-            continue
-        if before != after and following - end >= 0.3:
-            found.append((max(0.0, start), end))
-            start = following - 0.3
-    return found
-
-
-def _speakers(rttm: Path) -> list[tuple[float, float, str]]:
-    candidates = [rttm, *rttm.parent.glob("*.rttm")]
-    lines = [line.split() for path in candidates if path.is_file() for line in path.read_text("utf-8").splitlines()]
-    return [
-        (float(line[3]), float(line[3]) + float(line[4]), line[7])
-        for line in lines
-        if line and line[0] == "SPEAKER" and line[1] == rttm.stem
-    ]
-
-
-def _speaker(speakers: Iterable[tuple[float, float, str]], at: float) -> str | None:
-    """Who speaks then, if it is one person."""
-    names = {name for start, end, name in speakers if start - 0.2 <= at <= end + 0.2}
-    return names.pop() if len(names) == 1 else None
-
-
-def _with_room(samples: NDArray[np.float32], speech_end: int) -> NDArray[np.float32]:
-    missing = max(0, speech_end + round(AFTER_S * VAD_RATE_HZ) - len(samples))
-    floor_db = min(float(np.percentile(block_levels(samples, BLOCK), 10)), -45.0)
-    hiss = np.random.default_rng(0).normal(0, 10 ** (floor_db / 20), missing)
-    return np.concatenate([samples, hiss.astype(np.float32)])
 
 
 class Models:
@@ -226,15 +120,10 @@ class Setting:
 
 
 def settings() -> list[Setting]:
-    found = [Setting("fixed", ms, lambda ms=ms: Hangover(hangover_ms=ms)) for ms in HANGOVERS]  # type: ignore[misc]
+    found = [Setting("fixed", ms, partial(Hangover, hangover_ms=ms)) for ms in HANGOVERS]
     for policy in ("vad", "smart", "full"):
-        asks, lexicon = policy != "vad", ENGLISH if policy == "full" else None
-        for certainty in CERTAINTIES:
-
-            def make(certainty: float = certainty, asks: bool = asks, lexicon: Any = lexicon) -> Endpointing:
-                return Weighing(asks=asks, lexicon=lexicon, certainty=certainty)
-
-            found.append(Setting(policy, certainty, make))
+        weighing = partial(Weighing, asks=policy != "vad", lexicon=ENGLISH if policy == "full" else None)
+        found += [Setting(policy, certainty, partial(weighing, certainty=certainty)) for certainty in CERTAINTIES]
     return found
 
 
@@ -256,7 +145,8 @@ class Point:
 def score(setting: Setting, traces: Sequence[Trace], delays: Delays) -> Point:
     found: list[Decided] = [replay(trace, setting.make(), delays) for trace in traces]
     late = [
-        1000 * ((len(trace.frames) * FRAME_SAMPLES if each.endpoint is None else each.endpoint) - trace.speech_end)
+        1000
+        * ((len(trace.frames) * FRAME_SAMPLES if each.endpoint is None else each.endpoint) - trace.speech_end)
         / VAD_RATE_HZ
         for trace, each in zip(traces, found, strict=True)
     ]
@@ -269,6 +159,17 @@ def score(setting: Setting, traces: Sequence[Trace], delays: Delays) -> Point:
         heard=float(np.mean([each.heard > 0 for each in found])),
         turns=len(found),
     )
+
+
+def _wrong(point: Point) -> float:
+    return point.wrong
+
+
+def _heard(point: Point) -> float:
+    return point.heard
+
+
+KINDS: Final = (("wrong", _wrong), ("heard", _heard))
 
 
 def at_share(points: Sequence[Point], share: float, of: Callable[[Point], float]) -> float | None:
@@ -289,7 +190,7 @@ def table(title: str, points: Sequence[Point]) -> None:
         own = [point for point in points if point.policy == policy]
         cells = []
         for share in (0.05, 0.10):
-            for kind, of in (("wrong", lambda p: p.wrong), ("heard", lambda p: p.heard)):
+            for kind, of in KINDS:
                 ms = at_share(own, share, of)
                 cells.append(f"{kind} {share:.0%}: " + ("-" if ms is None else f"{ms:.0f} ms"))
         print(f"  {policy:<8} median at " + ", ".join(cells))
@@ -303,7 +204,7 @@ def draw(path: Path, results: dict[str, list[Point]]) -> None:
 
     figure, axes = pyplot.subplots(2, len(results), figsize=(5.2 * len(results), 8), squeeze=False)
     for column, (title, points) in enumerate(results.items()):
-        for row, (kind, of) in enumerate((("wrong", lambda p: p.wrong), ("heard", lambda p: p.heard))):
+        for row, (kind, of) in enumerate(KINDS):
             axis = axes[row][column]
             for policy in dict.fromkeys(point.policy for point in points):
                 own = [point for point in points if point.policy == policy]
@@ -343,37 +244,32 @@ def main() -> None:
     for condition in options.condition or ["clean"]:
         parse(condition)
         grouped: dict[str, list[Turn]] = {}
-        for turn in turns(options.manifest, condition, options.noise, options.room):
+        for turn in labelled_turns(options.manifest, condition, options.noise, options.room):
             grouped.setdefault(turn.group, []).append(turn)
         for group, all_turns in grouped.items():
             if options.group and group not in options.group:
                 continue
             heard = [models.trace(turn) for turn in all_turns[: options.limit]]
             title = group if condition == "clean" else f"{group}, {condition}"
-            began, cpu = time.perf_counter(), time.process_time()
+            cpu = time.process_time()
             results[title] = [score(setting, [trace for trace, _ in heard], delays) for setting in settings()]
             for _, keep in heard:
                 keep()
             table(title, results[title])
             seconds = sum(len(trace.frames) for trace, _ in heard) * FRAME_SAMPLES / VAD_RATE_HZ * len(settings())
             if not models.judged_ms:  # else the models were at work too
-                print(f"  a policy costs {1000 * (time.process_time() - cpu) / seconds:.2f} ms of CPU a second of audio")
-            del began
+                spent = 1000 * (time.process_time() - cpu) / seconds
+                print(f"  a policy costs {spent:.2f} ms of CPU a second of audio")
     if models.judged_ms:
         print(f"\nturn-end model: {np.median(models.judged_ms):.0f} ms a question, n {len(models.judged_ms)}")
     if models.vad_ms_per_s:
         print(f"voice detector: {np.median(models.vad_ms_per_s):.0f} ms a second of audio")
     models.close()
     if options.json:
-        rows = {title: [_row(point) for point in points] for title, points in results.items()}
+        rows = {title: [asdict(point) for point in points] for title, points in results.items()}
         options.json.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
     if options.png:
         draw(options.png, results)
-
-
-def _row(point: Point) -> dict[str, Any]:
-    point = replace(point)
-    return {name: getattr(point, name) for name in point.__slots__}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A policy replayed over a recorded trace: what it would have decided, and what the user would have heard of that. Pure.
+"""A policy replayed over a recorded trace: what it would have decided, and what of that was heard. Pure.
 
 The same policy object as live is fed the same frames; evidence comes as late as it would have come. What is judged:
 
