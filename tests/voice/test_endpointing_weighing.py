@@ -78,10 +78,14 @@ def test_a_model_that_hears_the_end_ends_the_turn_at_once() -> None:
 
 
 def test_a_model_that_hears_no_end_makes_the_wait_longer_but_never_endless() -> None:
-    score = Score(Weighing(longest_ms=1500))
+    score = Score(Weighing())
     pause = score.pause()
-    assert score.sounds(0.2).endpoint > pause.endpoint
-    assert wait_ms(score.sounds(0.001).endpoint) == 1500
+    long = score.sounds(0.01)
+    assert long.endpoint > score.sounds(0.4).endpoint > pause.endpoint
+    assert wait_ms(long.endpoint) < 1200
+    score = Score(Weighing(longest_ms=700, certainty=0.99))
+    score.pause()
+    assert wait_ms(score.sounds(0.01).endpoint) == 700
 
 
 def test_the_model_is_asked_at_the_pause_and_again_while_nothing_is_decided() -> None:

@@ -89,7 +89,7 @@ class _Course:
                     self.words_at = now + self.delays.words
                     self.queue.append((self.words_at, Words(text=self.trace.words(now))))
                 case Reconsidered(endpoint=endpoint):
-                    self.due = endpoint
+                    self.due = max(endpoint, now)
                     if endpoint > now and not self._is_heard(now):
                         self.passed = None
                 case Ask(end=end):
@@ -100,7 +100,7 @@ class _Course:
 
     def pass_until(self, now: int) -> None:
         if self.passed is None and self.due is not None and self.due <= now:
-            self.passed = now if self.due < now else self.due
+            self.passed = self.due
 
     def _voice(self, start: int, now: int) -> None:
         if self.passed is not None and start < self.trace.speech_end - TOLERANCE:

@@ -68,7 +68,10 @@ class Weights:
     alone: float = -0.4
     """Of a pause of which nothing else is known."""
     turn_end: float = 0.65
-    """For each unit of the turn-end model's own log odds."""
+    """For each unit of the turn-end model's own log odds,"""
+    doubt: float = -2.0
+    """of which none counts as less: how sure it is that the turn goes on says little. One turn in ten ends on a tone that
+    it takes for the middle of a sentence, and would wait for 100 ms more, with no fewer cut off."""
     words: Mapping[Standing, float] = field(default_factory=lambda: WORDS)
 
 
@@ -120,7 +123,7 @@ class Weighing:
             case AgentSaid(text=text):
                 self._asked = text
             case TurnEnd(end=end, probability=probability) if self._gone and end >= self._gone.speech_end:
-                self._opinions.append(_logit(probability))
+                self._opinions.append(max(_logit(probability), self._weights.doubt))
                 return self._reconsidered()
             case Words(text=text) if self._gone and self._lexicon is not None:
                 self._standing = standing(text, self._lexicon, asked=self._asked)
