@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Streaming transcripts against plain faster-whisper: word errors, and when the final transcript is there.
 
-Each clip is fed as if live, on a virtual clock: audio arrives by its own time, and every pass takes as long as it was
-measured to take, so that passes overlap with arriving audio as they would in a conversation. A pause of the manifest's
-speech segments is noticed 80 ms after the voice is gone; it gets a final pass, and the turn is reopened if the voice
-comes back. The baseline runs in the same process on the same samples: beam 5, 30 s window.
+Each clip is fed as if live, on a virtual clock (scripts/streaming.py). The baseline runs in the same process on the
+same samples: beam 5, 30 s window. With ``--condition`` (for example ``snr=10``, ``telephone`` or ``far-field``; see
+turngap.voice.client.conditions) both hear the clips as they would sound there, and one table compares the conditions.
 
 On a machine that is busy with other work, ``--cost cpu`` advances the virtual clock by CPU time over threads instead of
 by elapsed time: what the pass would take if the cores were free and shared the work evenly, so a lower bound.
@@ -12,189 +11,34 @@ by elapsed time: what the pass would take if the cores were free and shared the 
 
 import argparse
 import asyncio
-import json
 import os
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import soundfile
-import soxr
-from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from streaming import LEAD, NOTICED, Clip, Feeding, Outcome, Surroundings, load, stream, surroundings_of
 
-from turngap.budget.clock import monotonic, process_cpu
-from turngap.voice.asr.incremental import Pacing, PassRequest, Transcription, samples
-from turngap.voice.asr.protocol import ASR_RATE_HZ, Listener, Pass, Recognizer
+from turngap.budget.clock import monotonic
+from turngap.voice.asr.incremental import Pacing, samples
+from turngap.voice.asr.protocol import ASR_RATE_HZ, Recognizer
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.asr.wer import WordErrors, paired_difference, pooled, word_errors
-
-FRAME = 512
-LEAD = samples(0.3)
-"""Audio before the onset that a turn begins with."""
-NOTICED = samples(0.08)
-ENDPOINT = samples(0.2)
-MERGE_S = 0.2
-"""Shorter gaps between the manifest's segments are no pauses."""
+from turngap.voice.client import conditions
 
 
-@dataclass(frozen=True, slots=True)
-class Clip:
-    name: str
-    audio: NDArray[np.float32]
-    speech: list[tuple[int, int]]
-    """Stretches of voice; the last ends with the speech."""
-    text: str | None
-    slots: dict[str, str]
-
-
-@dataclass(slots=True)
-class Outcome:
-    """One clip, streamed."""
-
-    text: str = ""
-    final_ms: float = 0.0
-    """When the final transcript was there, counted from the endpoint; negative is before it."""
-    stable_share: float | None = None
-    cpu_ms: float = 0.0
-    interim_cpu_ms: float = 0.0
-    interims: int = 0
-    superseded: int = 0
-    spans_ms: dict[str, list[float]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    request: PassRequest
-    result: Pass
-    ends: int
-    """In samples of the virtual clock."""
-
-
-def load(manifest: Path, wanted: str, limit: int | None) -> list[Clip]:
-    """The clips of one set whose speech is labelled."""
-    rows = [json.loads(line) for line in manifest.read_text().splitlines()]
-    rows = [row for row in rows if row["set"] == wanted and row["speech_segments_s"]]
-    return [_clip(manifest.parent, row) for row in rows[:limit]]
-
-
-def _clip(folder: Path, row: dict[str, Any]) -> Clip:
-    audio, rate = soundfile.read(folder / row["file"], dtype="float32", always_2d=True)
-    mono = audio.mean(axis=1)
-    if rate != ASR_RATE_HZ:
-        mono = soxr.resample(mono, rate, ASR_RATE_HZ)
-    speech: list[list[float]] = []
-    for start, end in row["speech_segments_s"]:
-        if speech and start - speech[-1][1] < MERGE_S:
-            speech[-1][1] = end
-        else:
-            speech.append([start, end])
-    speech[-1][1] = row["speech_end_s"] or speech[-1][1]
-    stretches = [(samples(start), samples(end)) for start, end in speech]
-    return Clip(Path(row["file"]).stem, mono.astype(np.float32), stretches, row["text"], row["slots"] or {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feeding:
-    """How a clip is played to the recogniser."""
-
-    pacing: Pacing
-    patient: bool = False
-    cpu_threads: int | None = None
-    """None: a pass costs the time that it took; else its CPU time over so many threads."""
-
-
-async def stream(clip: Clip, recognizer: Recognizer, feeding: Feeding) -> Outcome:
-    """Play ``clip`` to the recogniser on a virtual clock that counts samples."""
-    out = Outcome()
-    start, speech_end = max(0, clip.speech[0][0] - LEAD), clip.speech[-1][1]
-    audio = np.concatenate([clip.audio, np.zeros(NOTICED + FRAME, np.float32)])
-    turn = Transcription(start, pacing=feeding.pacing)
-    listener = recognizer.listen()
-    running: Running | None = None
-    now = start
-    paused = False
-    while True:
-        now += FRAME
-        while running is not None and running.ends <= now:
-            done, running = running, None
-            turn.take(done.request, done.result)
-            if done.request.final and done.request.end == speech_end + NOTICED:
-                out.text = turn.hypothesis.text
-                out.final_ms = 1000 * (done.ends - speech_end - ENDPOINT) / ASR_RATE_HZ
-                return out
-            running = await _start(turn, audio, listener, out, done.ends, feeding)
-        voiced_now = any(begin <= now - FRAME // 2 < end for begin, end in clip.speech)
-        recent = audio[max(0, now - FRAME) : now]
-        level = 10 * np.log10(float(np.mean(recent**2)) + 1e-10) if len(recent) else -100.0
-        turn.heard(now, voiced=voiced_now, level_db=level)
-        gone = next((end for _, end in clip.speech if end + NOTICED <= now < end + NOTICED + FRAME), None)
-        if gone is not None and not any(begin < now <= end for begin, end in clip.speech):
-            paused = True
-            turn.paused(gone + NOTICED)
-            if gone == speech_end:
-                settled = turn.hypothesis
-                out.stable_share = len(settled.stable) / len(settled.words) if settled.words else None
-        elif paused and voiced_now:
-            paused = False
-            turn.resumed()
-        if feeding.patient and running is not None and not running.request.final:
-            continue
-        begun = gone + NOTICED if gone is not None and paused else now
-        fresh = await _start(turn, audio, listener, out, begun, feeding)
-        if fresh is not None:
-            if running is not None:
-                out.superseded += 1
-                left = _lets_go(running, begun) - begun
-                fresh = Running(fresh.request, fresh.result, fresh.ends + max(0, left))
-            running = fresh
-
-
-def _lets_go(running: Running, at: int) -> int:
-    """When a pass that is cancelled ``at`` frees the queue: after its encoder or, once it decodes, at its end."""
-    decode = sum(span.end - span.start for span in running.result.spans if span.what == "decode")
-    encoded = running.ends - round(decode * ASR_RATE_HZ / 1e9)
-    return encoded if at < encoded else running.ends
-
-
-async def _start(
-    turn: Transcription, audio: NDArray[np.float32], listener: Listener, out: Outcome, at: int, feeding: Feeding
-) -> Running | None:
-    request = turn.wants()
-    if request is None:
-        return None
-    began, cpu = monotonic(), process_cpu()
-    result = await listener.decode(
-        audio[request.start : request.end], start=request.start, draft=request.draft, prompt=request.prompt
-    )
-    wall, cpu = monotonic() - began, process_cpu() - cpu
-    out.cpu_ms += cpu / 1e6
-    if not request.final:
-        out.interims += 1
-        out.interim_cpu_ms += cpu / 1e6
-    if feeding.cpu_threads is None:
-        cost = wall
-        spent = result.spans
-    else:
-        cost = cpu // feeding.cpu_threads
-        scale = cost / wall
-        spent = tuple(replace(span, end=span.start + round(scale * (span.end - span.start))) for span in result.spans)
-        result = replace(result, spans=spent)
-    for span in spent:
-        out.spans_ms.setdefault(("final " if request.final else "interim ") + span.what, []).append(
-            (span.end - span.start) / 1e6
-        )
-    ends = at + round(cost * ASR_RATE_HZ / 1e9)
-    return Running(request, result, ends)
-
-
-def plain(clips: Sequence[Clip], folder: Path, threads: int) -> list[str]:
-    """What faster-whisper says as it comes: beam 5, 30 s, on the same audio."""
+def plain_model(folder: Path, threads: int) -> Any:
+    """faster-whisper as it comes."""
     from faster_whisper import WhisperModel
 
-    model = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads)
+    return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=threads)
+
+
+def plain(clips: Sequence[Clip], model: Any) -> list[str]:
+    """What faster-whisper says by itself: beam 5, 30 s, on the same audio."""
     texts = []
     for clip in clips:
         start, end = max(0, clip.speech[0][0] - LEAD), clip.speech[-1][1] + NOTICED
@@ -253,30 +97,75 @@ def _rate(errors: Sequence[WordErrors]) -> str:
     )
 
 
-async def run(options: argparse.Namespace) -> None:
-    clips = load(options.manifest, options.set, options.limit)
-    if not clips:
-        raise SystemExit(f"no labelled clips of {options.set} in {options.manifest}")
-    print(f"{len(clips)} clips of {options.set}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    baseline = None if options.no_baseline else plain(clips, options.model, options.threads)
-    pacing = Pacing(
-        voiced=samples(options.interval), close_after=samples(options.close), cut_after=samples(options.cut)
+def table(rows: Sequence[tuple[str, str, Sequence[WordErrors], Sequence[WordErrors] | None]]) -> Table:
+    """One line a condition: word error rates with words added and lost, and the difference."""
+    shown = Table("asr", "condition", "ours", "+ / -", "plain", "+ / -", "difference (95 %)", "words")
+    for choice, condition, ours, theirs in rows:
+        own = pooled(ours)
+        line = [choice, condition, _percent(own), f"{own.insertions} / {own.deletions}", "", "", "", str(own.words)]
+        if theirs is not None:
+            other, gap = pooled(theirs), paired_difference(ours, theirs)
+            line[4:7] = [
+                _percent(other),
+                f"{other.insertions} / {other.deletions}",
+                f"{gap.points:+.1f} ({gap.low:+.1f} to {gap.high:+.1f})",
+            ]
+        shown.add_row(*line)
+    return shown
+
+
+def _percent(errors: WordErrors) -> str:
+    return "?" if errors.rate is None else f"{100 * errors.rate:.1f} %"
+
+
+def _scores(clips: Sequence[Clip], texts: Sequence[str]) -> list[WordErrors]:
+    return [word_errors(clip.text, text) for clip, text in zip(clips, texts, strict=True) if clip.text]
+
+
+async def evaluate(clips: Sequence[Clip], recognizer: Recognizer, options: argparse.Namespace) -> list[Outcome]:
+    """Every clip, streamed."""
+    threads = int(recognizer.describe().get("threads", "1"))
+    feeding = Feeding(
+        pacing=Pacing(
+            voiced=samples(options.interval), close_after=samples(options.close), cut_after=samples(options.cut)
+        ),
+        patient=options.patient,
+        cpu_threads=threads if options.cost == "cpu" else None,
     )
-    for choice in options.asr or ["whisper"]:
-        recognizer = make_recognizer(choice, find_model=lambda _: options.model, clock=monotonic)
-        await recognizer.warm()
-        threads = int(recognizer.describe().get("threads", "1"))
-        feeding = Feeding(
-            pacing=pacing,
-            patient=options.patient,
-            cpu_threads=threads if options.cost == "cpu" else None,
-        )
-        outcomes = [await stream(clip, recognizer, feeding) for clip in clips]
-        show(choice, clips, outcomes, baseline)
-        if options.texts:
-            for clip, outcome in zip(clips, outcomes, strict=True):
-                print(f"    {clip.name}: {outcome.text}\n      {clip.text or ' / '.join(clip.slots.values())}")
+    outcomes = [await stream(clip, recognizer, feeding) for clip in clips]
+    if options.texts:
+        for clip, outcome in zip(clips, outcomes, strict=True):
+            print(f"    {clip.name}: {outcome.text}\n      {clip.text or ' / '.join(clip.slots.values())}")
+    return outcomes
+
+
+async def run(options: argparse.Namespace) -> None:
+    clean = load(options.manifest, options.set, options.limit)
+    if not clean:
+        raise SystemExit(f"no labelled clips of {options.set} in {options.manifest}")
+    print(f"{len(clean)} clips of {options.set}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    noises, rooms = surroundings_of(options.manifest)
+    around = Surroundings.read(options.noise or noises, options.room or rooms)
+    chosen = [conditions.parse(text) for text in options.condition or ["clean"]]
+    model = None if options.no_baseline else plain_model(options.model, options.threads)
+    recognizers = {
+        choice: make_recognizer(choice, find_model=lambda _: options.model, clock=monotonic)
+        for choice in options.asr or ["whisper"]
+    }
+    rows = []
+    for condition in chosen:
+        clips = [around.around(clip, number, condition) for number, clip in enumerate(clean)]
+        baseline = None if model is None else plain(clips, model)
+        for choice, recognizer in recognizers.items():
+            await recognizer.warm()
+            outcomes = await evaluate(clips, recognizer, options)
+            show(f"{choice}, {condition.name}", clips, outcomes, baseline)
+            theirs = None if baseline is None else _scores(clips, baseline)
+            rows.append((choice, condition.name, _scores(clips, [outcome.text for outcome in outcomes]), theirs))
+    for recognizer in recognizers.values():
         await recognizer.aclose()
+    if len(rows) > 1 and rows[0][2]:
+        Console(width=120).print(table(rows))
 
 
 def main() -> None:
@@ -286,6 +175,11 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="folder of the Whisper model; default: the pulled whisper-base")
     parser.add_argument("--asr", action="append", metavar="SPEC", help="may be given more than once")
     parser.add_argument("--threads", type=int, default=2, help="of the baseline")
+    parser.add_argument(
+        "--condition", action="append", metavar="NAME", help="what the clips go through; may be given more than once"
+    )
+    parser.add_argument("--noise", type=Path, nargs="+", help="recordings of noise; default: those of the manifest")
+    parser.add_argument("--room", type=Path, nargs="+", help="impulse responses; default: those of the manifest")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--interval", type=float, default=0.4, help="voiced seconds between passes")
     parser.add_argument("--close", type=float, default=9.0, help="seconds after which a pause ends a segment")
