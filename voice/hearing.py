@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from turngap.budget.clock import Clock, Ns
 from turngap.budget.marks import Span, Stage
 from turngap.voice.audio.echo import Canceller, EchoCanceller
-from turngap.voice.audio.level import LEVEL_BLOCK_MS, block_levels
+from turngap.voice.audio.level import LEVEL_BLOCK_MS, Offset, block_levels
 from turngap.voice.audio.log import AudioLog
 from turngap.voice.audio.media_clock import MediaClock
 from turngap.voice.audio.resample import Resampler
@@ -68,6 +68,7 @@ class Hearing:
         self._media = MediaClock(rate_hz)
         self._resampler = Resampler(rate_hz, VAD_RATE_HZ)
         self._echo = EchoCanceller(rate_hz, canceller) if canceller is not None else None
+        self._offset = Offset()
         self._received = 0
         self._framed = 0
 
@@ -113,4 +114,5 @@ class Hearing:
     def _levels(self, end: int) -> tuple[float, ...]:
         """Levels of the 10 ms blocks that end in the frame before ``end``; frames and blocks do not line up."""
         first, last = (end - FRAME_SAMPLES) // BLOCK, end // BLOCK
-        return tuple(block_levels(self.log.slice(first * BLOCK, last * BLOCK), BLOCK))
+        offset = np.float32(self._offset.of(self.log.slice(end - FRAME_SAMPLES, end)))
+        return tuple(block_levels(self.log.slice(first * BLOCK, last * BLOCK) - offset, BLOCK))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turngap.budget.clock import MS, SECOND
-from turngap.voice.audio.level import block_levels, first_audible, last_voiced_block, voiced_threshold_db
+from turngap.voice.audio.level import Offset, block_levels, first_audible, last_voiced_block, voiced_threshold_db
 from turngap.voice.audio.log import AudioLog
 from turngap.voice.audio.media_clock import MediaClock
 from turngap.voice.audio.pcm import from_pcm16, to_pcm16
@@ -40,6 +40,21 @@ def test_audibility_can_be_asked_from_a_sample_on() -> None:
 
 def test_digital_silence_has_a_level() -> None:
     assert block_levels(np.zeros(320, np.float32), 160).tolist() == [-100.0, -100.0]
+
+
+def test_what_is_constant_is_known_at_once_and_followed() -> None:
+    offset = Offset()
+    assert offset.of(np.full(512, 0.1, np.float32)) == pytest.approx(0.1)
+    told = [offset.of(np.full(512, 0.3, np.float32)) for _ in range(100)]
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(0.3, abs=0.002)
+
+
+def test_a_low_voice_is_not_taken_for_a_constant() -> None:
+    offset = Offset()
+    voice = (0.3 * np.sin(2 * np.pi * 85 * np.arange(32_000) / 16_000)).astype(np.float32)
+    for frame in np.split(voice[: 62 * 512], 62):
+        assert abs(offset.of(frame)) < 0.03
 
 
 def test_voiced_is_above_the_floor_and_not_far_below_the_loud() -> None:

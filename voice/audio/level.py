@@ -23,6 +23,8 @@ SILENCE_DB: Final = -100.0
 ABOVE_FLOOR_DB: Final = 8.0
 BELOW_LOUD_DB: Final = 30.0
 LOUD_RANGE_DB: Final = 3.0
+OFFSET_SHARE: Final = 0.05
+"""Of each 32 ms frame: over 0.6 s the lowest voice averages out."""
 
 
 def block_levels(samples: NDArray[np.float32], block: int) -> NDArray[np.float64]:
@@ -30,6 +32,19 @@ def block_levels(samples: NDArray[np.float32], block: int) -> NDArray[np.float64
     whole = samples[: len(samples) // block * block].astype(np.float64).reshape(-1, block)
     power = np.mean(np.square(whole), axis=1)
     return np.asarray(10.0 * np.log10(np.maximum(power, 10.0 ** (SILENCE_DB / 10.0))))
+
+
+class Offset:
+    """What is constant in a stream: a microphone's direct current, which is no sound and hides every pause."""
+
+    def __init__(self) -> None:
+        self._mean: float | None = None
+
+    def of(self, frame: NDArray[np.float32]) -> float:
+        """The constant as the frames so far show it, the newest included."""
+        mean = float(np.mean(frame, dtype=np.float64))
+        self._mean = mean if self._mean is None else self._mean + OFFSET_SHARE * (mean - self._mean)
+        return self._mean
 
 
 def first_audible(samples: NDArray[np.float32], rate_hz: int, *, start: int = 0) -> int | None:
