@@ -10,10 +10,30 @@ def test_the_cap_grows_with_the_audio() -> None:
     assert token_cap(2.0) == 20
 
 
-def test_silence_needs_doubtful_words_as_well() -> None:
-    assert is_silence(no_speech=0.9, logprob=-1.5)
-    assert not is_silence(no_speech=0.9, logprob=-0.3)
-    assert not is_silence(no_speech=0.1, logprob=-1.5)
+@pytest.mark.parametrize(
+    ("no_speech", "logprob"),
+    [
+        (0.48, -2.41),  # "I", over a bicycle
+        (0.52, -1.75),  # "Oh", over music and a key tone
+        (0.64, -0.92),  # "Thank you.", over a hum
+        (0.70, -0.78),  # "Bye!", over a trumpet
+    ],
+)
+def test_words_heard_where_nobody_speaks_are_nothing(no_speech: float, logprob: float) -> None:
+    assert is_silence(no_speech=no_speech, logprob=logprob)
+
+
+@pytest.mark.parametrize(
+    ("no_speech", "logprob"),
+    [
+        (0.61, -1.42),  # "two"
+        (0.54, -1.35),  # "five"
+        (0.47, -1.72),  # "nine", in a kitchen
+        (0.90, -0.30),  # words that are sure: silence needs doubtful ones
+    ],
+)
+def test_short_answers_are_words(no_speech: float, logprob: float) -> None:
+    assert not is_silence(no_speech=no_speech, logprob=logprob)
 
 
 @pytest.mark.parametrize(
