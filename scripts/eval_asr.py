@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from streaming import LEAD, NOTICED, Clip, Feeding, Outcome, Surroundings, load, stream, surroundings_of
+from streaming import LEAD, NOTICED, Clip, Feeding, Outcome, Surroundings, joined, load, stream, surroundings_of
 
 from turngap.budget.clock import monotonic
 from turngap.voice.asr.incremental import Pacing, samples
@@ -144,6 +144,9 @@ async def run(options: argparse.Namespace) -> None:
     if not clean:
         raise SystemExit(f"no labelled clips of {options.set} in {options.manifest}")
     print(f"{len(clean)} clips of {options.set}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    if options.turn is not None:
+        clean = joined(clean, options.turn)[: options.turns]
+        print(f"joined to {len(clean)} turns of about {options.turn:g} s")
     noises, rooms = surroundings_of(options.manifest)
     around = Surroundings.read(options.noise or noises, options.room or rooms)
     chosen = [conditions.parse(text) for text in options.condition or ["clean"]]
@@ -181,6 +184,8 @@ def main() -> None:
     parser.add_argument("--noise", type=Path, nargs="+", help="recordings of noise; default: those of the manifest")
     parser.add_argument("--room", type=Path, nargs="+", help="impulse responses; default: those of the manifest")
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--turn", type=float, metavar="SECONDS", help="join clips to turns as long as this")
+    parser.add_argument("--turns", type=int, help="at most so many of them")
     parser.add_argument("--interval", type=float, default=0.4, help="voiced seconds between passes")
     parser.add_argument("--close", type=float, default=9.0, help="seconds after which a pause ends a segment")
     parser.add_argument("--cut", type=float, default=12.5, help="seconds after which a segment is cut")

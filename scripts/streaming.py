@@ -25,6 +25,8 @@ LEAD = samples(0.3)
 """Audio before the onset that a turn begins with."""
 NOTICED = samples(0.08)
 ENDPOINT = samples(0.2)
+GAP = samples(0.25)
+"""Between clips that are joined: no pause."""
 MERGE_S = 0.2
 """Shorter gaps between the manifest's segments are no pauses."""
 
@@ -80,6 +82,31 @@ def _clip(folder: Path, row: dict[str, Any]) -> Clip:
     speech[-1][1] = row["speech_end_s"] or speech[-1][1]
     stretches = [(samples(start), samples(end)) for start, end in speech]
     return Clip(Path(row["file"]).stem, mono, stretches, row["text"], row["slots"] or {})
+
+
+def joined(clips: Sequence[Clip], seconds: float) -> list[Clip]:
+    """Turns of about so many seconds: clips one after the other with ``GAP`` between, cut where a stretch ends."""
+    turns: list[Clip] = []
+    parts: list[Clip] = []
+    for clip in clips:
+        parts.append(clip)
+        spoken = sum(part.speech[-1][1] - part.speech[0][0] + GAP for part in parts)
+        if spoken >= samples(seconds):
+            turns.append(_one_after_the_other(parts, seconds))
+            parts = []
+    return turns
+
+
+def _one_after_the_other(clips: Sequence[Clip], seconds: float) -> Clip:
+    pieces, speech, at = [np.zeros(LEAD, np.float32)], [], LEAD
+    for clip in clips:
+        first, last = clip.speech[0][0], clip.speech[-1][1]
+        pieces += [clip.audio[first:last], np.zeros(GAP, np.float32)]
+        speech += [(at + start - first, at + end - first) for start, end in clip.speech]
+        at += last - first + GAP
+    wanted = next((index for index, (_, end) in enumerate(speech) if end >= samples(seconds)), len(speech) - 1)
+    speech = speech[: wanted + 1]
+    return Clip(clips[0].name, np.concatenate(pieces)[: speech[-1][1]], speech, None, {})
 
 
 def mono_16k(path: Path) -> NDArray[np.float32]:
