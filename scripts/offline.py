@@ -23,11 +23,24 @@ from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.level import SILENCE_DB
 from turngap.voice.audio.pcm import from_pcm16, to_pcm16
 from turngap.voice.effects import BeginTurn, Commit, Effect, EndTurn, GoOn, Transcribe
-from turngap.voice.endpointing.protocol import FRAME_SAMPLES, VAD_RATE_HZ, Floor, Frame, Onset
+from turngap.voice.endpointing.protocol import (
+    FRAME_SAMPLES,
+    VAD_RATE_HZ,
+    Ask,
+    Evidence,
+    Floor,
+    Frame,
+    Onset,
+    Pause,
+    Reconsidered,
+    TurnEnd,
+    Words,
+)
 from turngap.voice.endpointing.registry import ENDPOINTING, Ears
-from turngap.voice.events import AudioEnded, AudioStarted, Event, Heard, SpeechPaused, SpeechStarted
+from turngap.voice.events import AudioEnded, AudioStarted, EndpointMoved, Event, Heard, SpeechPaused, SpeechStarted
 from turngap.voice.hearing import Hearing
-from turngap.voice.session import PREROLL_SAMPLES, VOICED
+from turngap.voice.listening import VOICED
+from turngap.voice.session import JUDGED_SAMPLES, PREROLL_SAMPLES
 from turngap.voice.settings import Settings
 from turngap.voice.turn import TurnMachine
 
@@ -70,7 +83,7 @@ class Ear:
     """The models of ``turngap serve``, as its settings choose them."""
 
     def __init__(self, settings: Settings, *, find_model: Callable[[str], Path]) -> None:
-        self.ears: Ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model)
+        self.ears: Ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model, clock=monotonic)
         self.recognizer: Recognizer = make_recognizer(settings.asr, find_model=find_model, clock=monotonic)
 
     async def hear(self, name: str, samples: NDArray[np.float32], rate_hz: int) -> Heeded:
@@ -93,6 +106,7 @@ class _Listening:
         self._recognizer = ear.recognizer
         self._now: Ns = 0
         self._endpointing = ear.ears.policy()
+        self._turn_end = ear.ears.turn_end()
         self._hearing = Hearing(rate_hz, ear.ears.listen(), self._endpointing, lambda: self._now)
         self._machine = TurnMachine()
         self._onset = 0
@@ -124,11 +138,22 @@ class _Listening:
         await self._transcribe_next(self._transcription)
 
     async def _notice(self, floor: Floor) -> None:
-        if isinstance(floor, Onset):
-            self._onset = floor.start
-            await self._tell(SpeechStarted(at=self._hearing.moment(floor.start)))
-        else:
-            await self._tell(SpeechPaused(at=self._now, endpoint_due=self._hearing.moment(floor.endpoint)))
+        match floor:
+            case Onset(start=start):
+                self._onset = start
+                await self._tell(SpeechStarted(at=self._hearing.moment(start)))
+            case Pause(endpoint=endpoint):
+                await self._tell(SpeechPaused(at=self._now, endpoint_due=self._hearing.moment(endpoint)))
+            case Reconsidered(endpoint=endpoint):
+                await self._tell(EndpointMoved(at=self._now, due=self._hearing.moment(endpoint)))
+            case Ask(end=end):
+                if self._turn_end is not None:
+                    probability, _ = await self._turn_end.judge(self._hearing.log.slice(end - JUDGED_SAMPLES, end))
+                    await self._consider(TurnEnd(end=end, probability=probability))
+
+    async def _consider(self, evidence: Evidence) -> None:
+        for floor in self._endpointing.told(evidence):
+            await self._notice(floor)
 
     async def _tell(self, event: Event) -> None:
         await self._perform(self._machine.feed(event))
@@ -163,3 +188,4 @@ class _Listening:
             if hypothesis is not None and hypothesis.final:
                 self._heeded.turns[-1].text = hypothesis.text
                 await self._tell(Heard(at=self._now, id=self._machine.live, text=hypothesis.text))
+                await self._consider(Words(text=hypothesis.text))

@@ -70,8 +70,8 @@ class Weights:
     turn_end: float = 0.65
     """For each unit of the turn-end model's own log odds,"""
     doubt: float = -2.0
-    """of which none counts as less: how sure it is that the turn goes on says little. One turn in ten ends on a tone that
-    it takes for the middle of a sentence, and would wait for 100 ms more, with no fewer cut off."""
+    """of which none counts as less: how sure it is that the turn goes on says little. One turn in ten ends on a tone
+    that it takes for the middle of a sentence, and would wait for 100 ms more, with no fewer cut off."""
     words: Mapping[Standing, float] = field(default_factory=lambda: WORDS)
 
 
