@@ -72,10 +72,13 @@ CONTEST = Pacing(voiced=samples(0.25), settled=samples(0.06), rest=0.5)
 
 
 class Wait(NamedTuple):
-    """What the present endpoint waits for, and the mark that released the latest thought about it."""
+    """What the present endpoint waits for, since when, and the mark that released this latest thought about it."""
 
     reason: str
     released_by: Mark
+    since: Ns
+    before: str = ""
+    """What it waited for until then."""
 
 
 class Session:
@@ -108,7 +111,7 @@ class Session:
         self._onset = 0
         self._contested = 0
         self._paused: Noticed | None = None
-        self._wait = Wait("", Mark.PAUSE)
+        self._wait = Wait("", Mark.PAUSE, 0)
         self._book: TurnBook | None = None
 
     async def run(self) -> None:
@@ -163,11 +166,11 @@ class Session:
                 self._idle.clear()
                 self._inbox.put_nowait((SpeechStarted(at=self._hearing.moment(start)), noticed))
             case Pause(endpoint=endpoint, reason=reason):
-                self._wait = Wait(reason, Mark.PAUSE)
+                self._wait = Wait(reason, Mark.PAUSE, self._clock())
                 due = self._hearing.moment(endpoint)
                 self._inbox.put_nowait((SpeechPaused(at=self._clock(), endpoint_due=due), noticed))
             case Reconsidered(endpoint=endpoint, reason=reason):
-                self._wait = Wait(reason, released_by)
+                self._wait = Wait(reason, released_by, self._clock(), before=self._wait.reason)
                 self._tell(EndpointMoved(at=self._clock(), due=self._hearing.moment(endpoint)))
             case Ask(end=end):
                 if self._turn_end is not None and self._machine.state in (State.USER, State.PAUSED):
@@ -295,12 +298,13 @@ class Session:
         self._listening.paused(draft)
 
     def _endpoint(self, draft: DraftId, due: Ns | None, book: TurnBook) -> None:
-        now = self._clock()
-        cause = book.ledger.view(draft.revision).marks.get(self._wait.released_by)
+        now, wait = self._clock(), self._wait
+        cause = book.ledger.view(draft.revision).marks.get(wait.released_by)
         assert cause is not None
-        waited = Span(
-            stage=Stage.ENDPOINTING, start=cause.at, end=max(cause.at, min(due or now, now)), what=self._wait.reason
-        )
+        # A thought that moves the endpoint into the past is what it has waited for.
+        until, reason = (due, wait.reason) if due is not None and due > wait.since else (wait.since, wait.before)
+        end = max(cause.at, min(until, now))
+        waited = Span(stage=Stage.ENDPOINTING, start=cause.at, end=end, what=reason or wait.reason)
         book.decided(draft, now, waited, released_by=cause.mark)
 
     async def _end(self, draft: DraftId, outcome: Outcome, book: TurnBook) -> None:

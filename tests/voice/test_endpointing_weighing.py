@@ -36,16 +36,20 @@ class Score:
         self._frames = 0
         self.play(*[0.02] * 20, *[0.95] * 20)
 
-    def play(self, *probabilities: float) -> list[Floor]:
+    def play(self, *probabilities: float, level_db: float | None = None) -> list[Floor]:
         settled: list[Floor] = []
         for probability in probabilities:
             self._frames += 1
             end = self._frames * FRAME_SAMPLES
             blocks = end // 160 - (end - FRAME_SAMPLES) // 160
-            level = -25.0 if probability > 0.5 else -65.0
+            level = level_db if level_db is not None else -25.0 if probability > 0.5 else -65.0
             settled += self.policy.feed(Frame(end=end, probability=probability, levels_db=(level,) * blocks))
         self.floors += settled
         return settled
+
+    def fade(self) -> list[Floor]:
+        """A frame in which the detector is still sure and it is quiet already."""
+        return self.play(0.95, level_db=-65.0)
 
     def pause(self) -> Pause:
         """Fall silent, and see the pause."""
@@ -82,7 +86,7 @@ def test_a_model_that_hears_no_end_makes_the_wait_longer_but_never_endless() -> 
     pause = score.pause()
     long = score.sounds(0.01)
     assert long.endpoint > score.sounds(0.4).endpoint > pause.endpoint
-    assert wait_ms(long.endpoint) < 1200
+    assert wait_ms(long.endpoint) < 1500
     score = Score(Weighing(longest_ms=700, certainty=0.99))
     score.pause()
     assert wait_ms(score.sounds(0.01).endpoint) == 700
@@ -96,6 +100,28 @@ def test_the_model_is_asked_at_the_pause_and_again_while_nothing_is_decided() ->
     score.sounds(0.99)
     score.sounds(0.99)
     assert score.play(*[0.02] * 12) == []
+
+
+def test_the_model_is_asked_while_the_voice_fades_and_its_answer_waits_for_the_pause() -> None:
+    score = Score(Weighing())
+    (ask,) = score.fade()
+    assert ask == Ask(end=41 * FRAME_SAMPLES)
+    assert score.policy.told(TurnEnd(end=41 * FRAME_SAMPLES, probability=0.99)) == []
+    (pause,) = score.play(0.02)
+    assert isinstance(pause, Pause)
+    assert pause.endpoint == 42 * FRAME_SAMPLES
+    assert pause.reason == "turn end"
+
+
+def test_what_was_asked_in_the_middle_of_a_word_is_asked_again_at_the_pause() -> None:
+    score = Score(Weighing())
+    score.fade()
+    score.play(0.95, 0.95)
+    assert score.policy.told(TurnEnd(end=41 * FRAME_SAMPLES, probability=0.99)) == []
+    pause, ask = score.play(0.02)
+    assert isinstance(pause, Pause)
+    assert pause.reason == "silence"
+    assert ask == Ask(end=44 * FRAME_SAMPLES)
 
 
 def test_an_unfinished_phrase_takes_back_what_sounded_like_an_end() -> None:

@@ -41,6 +41,10 @@ for 50 ms, the first sign of doubt is enough: on recorded orders that notices th
 slowest twentieth), at the price of one more short pause that is none in every third clip."""
 
 
+FADING_BLOCKS: Final = 3
+"""30 ms without voice: longer than most stops in the middle of a word."""
+
+
 class _State(Enum):
     SILENT = auto()
     VOICED = auto()
@@ -111,6 +115,12 @@ class Voicing:
         """Whether a voice that comes now is the last one going on."""
         return self._state is _State.PAUSED
 
+    @property
+    def fading(self) -> bool:
+        """Whether a voice that is there has been quiet for a moment: it may be about to pause, or in the middle of a
+        word."""
+        return self.voiced and self._quiet(FADING_BLOCKS)
+
     def hold_open(self, until: int) -> None:
         """The turn is not over before sample ``until``: a voice that comes until then is the same one going on."""
         self._open_until = max(self._open_until, until)
@@ -155,8 +165,8 @@ class Voicing:
         self._open_until = self.heard + RESUMING
         return Gone(speech_end, self.heard)
 
-    def _quiet(self) -> bool:
-        latest = [level for _, level in self._recent][-QUIET_BLOCKS:]
+    def _quiet(self, blocks: int = QUIET_BLOCKS) -> bool:
+        latest = [level for _, level in self._recent][-blocks:]
         return last_voiced_block(latest, self._levels.threshold_db()) is None
 
     def _speech_end(self, otherwise: int) -> int:

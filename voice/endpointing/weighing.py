@@ -38,7 +38,7 @@ from turngap.voice.endpointing.protocol import (
 from turngap.voice.endpointing.voicing import Gone, Voicing
 from turngap.voice.endpointing.wording import Lexicon, Standing, standing
 
-CERTAINTY: Final = 0.8
+CERTAINTY: Final = 0.85
 LONGEST_MS: Final = 2000.0
 AGAIN_MS: Final = 300.0
 """A turn-end model that is asked sooner gives the same answer."""
@@ -100,8 +100,10 @@ class Weighing:
         self._again = _samples(again_ms)
         self._asked = ""
         self._gone: Gone | None = None
-        self._ask_at = 0
+        self._ask_at = self._last_ask = 0
         self._opinions: list[float] = []
+        self._early: TurnEnd | None = None
+        """An opinion that came before the pause was noticed."""
         self._standing: Standing | None = None
 
     def feed(self, frame: Frame) -> list[Floor]:
@@ -122,9 +124,9 @@ class Weighing:
                 self._voicing.contested = speaks
             case AgentSaid(text=text):
                 self._asked = text
-            case TurnEnd(end=end, probability=probability) if self._gone and end >= self._gone.speech_end:
-                self._opinions.append(max(_logit(probability), self._weights.doubt))
-                return self._reconsidered()
+            case TurnEnd():
+                self._early = evidence
+                return self._reconsidered() if self._agrees(evidence) else []
             case Words(text=text) if self._gone and self._lexicon is not None:
                 self._standing = standing(text, self._lexicon, asked=self._asked)
                 return self._reconsidered()
@@ -148,7 +150,10 @@ class Weighing:
         self._gone = gone
         self._opinions = []
         self._standing = None
-        self._ask_at = gone.noticed
+        if self._early is not None:
+            self._agrees(self._early)
+        if self._last_ask < gone.speech_end:
+            self._ask_at = gone.noticed  # what was asked was about something else
         endpoint, reason = self._endpoint(gone)
         pause = Pause(
             speech_end=gone.speech_end, endpoint=endpoint, reason=reason, probability=self.probability(gone.noticed)
@@ -161,12 +166,23 @@ class Weighing:
             self._gone = None
         return [onset]
 
+    def _agrees(self, opinion: TurnEnd) -> bool:
+        """Take an opinion, if it is about the present pause."""
+        if self._gone is None or opinion.end < self._gone.speech_end:
+            return False
+        self._opinions.append(max(_logit(opinion.probability), self._weights.doubt))
+        return True
+
     def _ask(self) -> list[Floor]:
-        """Ask as soon as there is a pause, and again while it lasts and is not decided."""
-        if self._gone is None or not self._asks or self._voicing.heard < self._ask_at:
+        """Ask as soon as a pause is plausible, which is before it is sure, and again while it is not decided."""
+        heard = self._voicing.heard
+        if not self._asks or heard < self._ask_at:
             return []
-        self._ask_at = self._voicing.heard + self._again
-        return [Ask(end=self._voicing.heard)] if self._endpoint(self._gone)[0] >= self._voicing.heard else []
+        undecided = self._gone is not None and self._endpoint(self._gone)[0] >= heard
+        if not (undecided or self._voicing.fading):
+            return []
+        self._ask_at, self._last_ask = heard + self._again, heard
+        return [Ask(end=heard)]
 
     def _reconsidered(self) -> list[Floor]:
         assert self._gone is not None
