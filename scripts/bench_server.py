@@ -26,7 +26,7 @@ from rich.table import Table
 from turngap.budget.clock import monotonic
 from turngap.budget.percentiles import Summary
 from turngap.voice import settings
-from turngap.voice.client.line import dial
+from turngap.voice.client.line import dial, health
 from turngap.voice.client.own_server import running
 from turngap.voice.client.player import Call, calling
 from turngap.voice.client.recording import read, resampled
@@ -54,6 +54,8 @@ class Measured:
     memory: list[tuple[int, int]] = field(default_factory=list)
     """Turns ended, and the server's resident bytes then."""
     calls: list[Call] = field(default_factory=list)
+    loop_late_ms: dict[str, Any] = field(default_factory=dict)
+    """How late the server's event loop was, by its own beat."""
 
     @property
     def turns(self) -> list[dict[str, Any]]:
@@ -97,6 +99,8 @@ async def measure(args: argparse.Namespace) -> Measured:
                 await converse(url, speech, turns, measured, note)
 
         await asyncio.gather(*(hold() for _ in range(args.sessions)))
+        told = await health(url)
+        measured.loop_late_ms = told["loop_late_ms"] if told else {}
     return measured
 
 
@@ -114,6 +118,7 @@ def summarise(measured: Measured, args: argparse.Namespace) -> dict[str, Any]:
             [None if turn["reported_gap_ms"] is None else turn["reported_gap_ms"] - HANGOVER_MS for turn in turns]
         ).to_json("p50", "p95", "p99", "max"),
         "residual_ms": Summary.of([turn["residual_ms"] for turn in turns]).to_json("p50", "p95", "max"),
+        "loop_late_ms": measured.loop_late_ms,
         "rss_mb_ready": memory[0][1] / 1e6,
         "rss_mb_settled": settled[0] / 1e6,
         "rss_mb_end": settled[-1] / 1e6,

@@ -21,6 +21,7 @@ from turngap.voice.engine import Engine
 from turngap.voice.protocols import pcm
 from turngap.voice.protocols.door import ClientGone
 from turngap.voice.protocols.pcm_door import PcmDoor
+from turngap.voice.pulse import Pulse
 from turngap.voice.session import Session
 from turngap.voice.settings import Settings
 
@@ -46,6 +47,8 @@ class Server:
         self._clock = clock
         self._sessions = 0
         self._served = 0
+        self._pulse = Pulse(clock)
+        self._beating: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -96,6 +99,7 @@ class Server:
             "status": "ok",
             "sessions": self._sessions,
             "served": self._served,
+            "loop_late_ms": self._pulse.describe(),
             "config": self._engine.describe(),
         }
 
@@ -120,10 +124,15 @@ class Server:
             return
         self._sessions += 1
         self._served += 1
+        if self._beating is None:
+            self._beating = asyncio.create_task(self._pulse.beat())
         try:
             await self._hold(connection)
         finally:
             self._sessions -= 1
+            if not self._sessions:
+                self._beating.cancel()
+                self._beating = None
 
     async def _hold(self, connection: ServerConnection) -> None:
         door = PcmDoor(connection, self._clock)
