@@ -14,24 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from turngap.budget.errors import ConfigurationError, TurngapError
-from turngap.voice.audio.level import block_levels
+from turngap.voice.client import cuts
 from turngap.voice.client.clips import rows
-from turngap.voice.client.recording import read, resampled, write_mono
+from turngap.voice.client.recording import read, write_mono
 
 RATE_HZ: Final = 16_000
 BARISTA: Final = "speech/picovoice-barista/clips"
-
-LEAD_IN_S: Final = 0.1
-"""Kept before a labelled voice: a soft first consonant comes before what a detector is sure of."""
-TAIL_S: Final = 0.05
-"""Kept after it, faded. No more: the harness tells speech by its level, and would take a loud room for more of it."""
-LOUD_DB: Final = -22.0
-"""The loudest tenth of every clip is brought to this level: the meetings were recorded 20 dB below the orders."""
-PEAK: Final = 0.9
 
 STOP_MS: Final = 500
 """Within so long real words must have silenced the agent."""
@@ -133,24 +122,7 @@ TURNS: Final = (
 
 def bounds(row: Mapping[str, Any], said: Said) -> tuple[float, float]:
     """Where in the recording the turn lies. Raises ConfigurationError where nothing tells."""
-    if said.cut is not None:
-        return said.cut
-    segments, end_s = row.get("speech_segments_s"), row.get("speech_end_s")
-    if not segments or end_s is None:
-        raise ConfigurationError(f"the manifest does not say where the voice in {said.file} ends")
-    return max(0.0, segments[0][0] - LEAD_IN_S), end_s + TAIL_S
-
-
-def cut(samples: NDArray[np.float32], rate_hz: int, start_s: float, end_s: float) -> NDArray[np.float32]:
-    """That part, at the scenario's rate and level, faded at both ends: a click is a sound too."""
-    part = resampled(samples[round(start_s * rate_hz) : round(end_s * rate_hz)], rate_hz, RATE_HZ)
-    levels = block_levels(part, RATE_HZ // 100)
-    gain = 10.0 ** ((LOUD_DB - float(np.quantile(levels, 0.9))) / 20.0)
-    scaled = part * min(gain, PEAK / float(np.abs(part).max()))
-    fade = min(round(TAIL_S * RATE_HZ), len(scaled) // 4)
-    scaled[:fade] *= np.linspace(0.0, 1.0, fade, dtype=np.float32)
-    scaled[-fade:] *= np.linspace(1.0, 0.0, fade, dtype=np.float32)
-    return np.asarray(scaled, np.float32)
+    return cuts.bounds(row) if said.cut is None else said.cut
 
 
 def turn(said: Said, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,7 +167,8 @@ def build(out: Path, manifest: Path) -> Path:
             raise ConfigurationError(f"{manifest} has no {said.file}", remedy="Give the manifest of all recordings")
         recording = read(manifest.parent / said.file)
         start_s, end_s = bounds(known[said.file], said)
-        write_mono(out / f"{said.name}.wav", cut(recording.mono, recording.rate_hz, start_s, end_s), RATE_HZ)
+        part = cuts.cut(recording.mono, recording.rate_hz, start_s=start_s, end_s=end_s, to_hz=RATE_HZ)
+        write_mono(out / f"{said.name}.wav", part, RATE_HZ)
         turns.append(turn(said, known[said.file]))
     path = out / "scenario.yaml"
     path.write_text(json.dumps(scenario(turns), indent=2) + "\n", encoding="utf-8")

@@ -9,11 +9,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
 import pytest
 
 from turngap.budget.errors import ConfigurationError
-from turngap.voice.audio.level import block_levels
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"
 
@@ -86,14 +84,6 @@ def test_the_scenario_asks_for_everything_an_agent_has_to_tell_apart(make: Modul
     assert len({said.name for said in make.TURNS}) == len(make.TURNS)
     for said in make.TURNS:
         assert said.expect != "stop" or said.after == "agent_speech_start"  # there must be a reply to interrupt
-
-
-def test_a_clip_has_one_rate_one_level_and_no_click(make: ModuleType) -> None:
-    loud = np.sin(np.arange(44_100, dtype=np.float32) / 20.0).astype(np.float32) * np.float32(0.01)
-    clip = make.cut(loud, 44_100, 0.2, 0.7)
-    assert len(clip) == make.RATE_HZ // 2
-    assert abs(float(np.quantile(block_levels(clip, 160), 0.9)) - make.LOUD_DB) < 0.5
-    assert clip[0] == clip[-1] == 0.0
 
 
 def test_a_turn_is_cut_where_the_manifest_says_that_the_voice_is(make: ModuleType) -> None:
