@@ -27,6 +27,8 @@ class TurnBook:
     """The sample after the last voiced one, by revision."""
     heard: str = ""
     """What was heard of the reply."""
+    spoken_over: str = ""
+    """What was said over the reply, as far as it was understood before that was decided."""
     failure: str | None = None
     withdrawn: int = 0
     """Endpoints that were taken back before anything was heard."""
@@ -97,6 +99,7 @@ class TurnBook:
             "withdrawn_endpoints": self.withdrawn,
             "text": self.texts.get(wording.revision, ""),
             "reply": self.heard,
+            "spoken_over": self.spoken_over,
             "failure": self.failure,
             "onset_s": self.onset / VAD_RATE_HZ,
             "speech_end_s": None if speech_end is None else speech_end / VAD_RATE_HZ,

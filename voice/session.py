@@ -197,6 +197,7 @@ class Session:
         if book is None:
             return
         if self._machine.state in (State.CONTESTED, State.OVERLAPPED):
+            book.spoken_over = hypothesis.text
             self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
             return
         if hypothesis.final and draft == self._machine.live:

@@ -205,6 +205,7 @@ def test_a_barge_in_hushes_and_keeps_what_was_heard() -> None:
     assert door.of("clear") == [None]
     assert words.startswith(first["reply"])
     assert 5 < len(first["reply"].split()) < 40
+    assert first["spoken_over"] == "what time is it"
     assert second["outcome"] == "answered"
 
 
