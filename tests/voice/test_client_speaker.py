@@ -90,3 +90,15 @@ def test_a_piece_of_nothing_is_not_heard() -> None:
     speaker = Speaker(1000, origin=0)
     speaker.play(np.zeros(0, np.float32), at=10 * MS)
     assert sounding(speaker) == []
+
+
+def test_a_part_is_what_the_track_holds_there() -> None:
+    speaker = Speaker(1000, origin=0)
+    speaker.play(tone(10, 0.1), at=100 * MS)
+    speaker.play(tone(10, 0.2), at=105 * MS)
+    speaker.play(tone(10, 0.3), at=150 * MS)
+    track = speaker.track(samples=200)
+    for start, end in [(0, 200), (0, 100), (104, 112), (109, 155), (155, 158), (160, 200)]:
+        assert np.array_equal(speaker.between(start, end), track[start:end])
+    assert not speaker.between(-50, 0).any()
+    assert [(start, len(piece)) for start, piece in speaker.pieces] == [(100, 10), (110, 10), (150, 10)]

@@ -5,7 +5,15 @@ import pytest
 from numpy.typing import NDArray
 
 from turngap.voice.client import room_tone
-from turngap.voice.client.truth import Utterance, last_voiced_s, one_turn, probabilities, segments, utterances
+from turngap.voice.client.truth import (
+    Utterance,
+    first_voiced_s,
+    last_voiced_s,
+    one_turn,
+    probabilities,
+    segments,
+    utterances,
+)
 from turngap.voice.endpointing.protocol import FRAME_SAMPLES
 
 RATE_HZ = 16_000
@@ -126,3 +134,11 @@ def test_an_exact_clip_ends_where_it_says() -> None:
 
 def test_no_exact_clip_without_quiet_to_follow() -> None:
     assert room_tone.exact(speech((0.0, 5.0)), RATE_HZ, start_s=0.0, end_s=5.0) is None
+
+
+def test_the_voice_begins_where_the_run_of_loud_blocks_begins() -> None:
+    track = speech((1.0, 1.2), (1.22, 2.0), (0.3, 0.5), seconds=4.0)
+    assert first_voiced_s(track, RATE_HZ, near_s=1.3) == pytest.approx(1.0), "a hole of 20 ms is none"
+    assert first_voiced_s(track, RATE_HZ, near_s=0.9) == pytest.approx(1.0), "the detector may be early"
+    assert first_voiced_s(track, RATE_HZ, near_s=2.5) is None
+    assert first_voiced_s(np.zeros(10, np.float32), RATE_HZ, near_s=0.0) is None

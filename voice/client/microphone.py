@@ -29,14 +29,16 @@ class Microphone:
             self._quiet, self._quiet_at = quiet, 0
         return begins
 
-    def take(self, frames: int) -> NDArray[np.float32]:
-        """The next ``frames`` frames."""
+    def take(self, frames: int, *, echo: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """The next ``frames`` frames, with the ``echo`` that comes from elsewhere into all channels."""
         head, self._loaded = self._loaded[:frames], self._loaded[frames:]
         missing = frames - len(head)
         if missing:
             tone = self._quiet[(self._quiet_at + np.arange(missing)) % len(self._quiet)]
             self._quiet_at = (self._quiet_at + missing) % len(self._quiet)
             head = np.concatenate([head, np.repeat(tone[:, None], self._channels, axis=1)])
+        if echo is not None:
+            head = head + echo[:, None]
         self.position += frames
         self._picked_up.append(head)
         return head

@@ -7,7 +7,7 @@ every event share one clock. How late packets really left is kept, since a late 
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import MS, SECOND, Clock, Ns
 from turngap.voice.audio.pcm import from_pcm16, to_pcm16
+from turngap.voice.client.echo_path import EchoPath
 from turngap.voice.client.line import Line, LineError
 from turngap.voice.client.microphone import Microphone
 from turngap.voice.client.speaker import Speaker
@@ -53,6 +54,8 @@ class Call:
         self.lost: LineError | None = None
         """Why the server hung up, if it was not by way of a goodbye."""
         self.microphone = Microphone(channels=channels, rate_hz=rate_hz)
+        self.echo: EchoPath | None = None
+        """How the agent's voice comes back into the microphone; not at all through a headset."""
         self._line = line
         self._clock = clock
         self._origin = clock()
@@ -67,6 +70,11 @@ class Call:
     def agent(self) -> NDArray[np.float32]:
         """The agent's track, as a loudspeaker would have played it."""
         return self._speaker.track(samples=self.microphone.position)
+
+    @property
+    def played(self) -> list[tuple[int, NDArray[np.float32]]]:
+        """The pieces of the agent's track, from which sample on and which samples, as they were played so far."""
+        return self._speaker.pieces
 
     @property
     def turns(self) -> list[dict[str, Any]]:
@@ -98,6 +106,18 @@ class Call:
         waiting = Waiting(since_s=since_s, patient_until_s=now_s + patience_s, at_most_s=now_s + LONGEST_REPLY_S)
         while not waiting.over(self._now_s(), self.turns, self._silent_from_s()):
             await self._send_packet()
+
+    async def until(self, happened: Callable[[float, float], bool], *, at_most_s: float) -> bool:
+        """Go on with what was loaded and the room tone until it ``happened``; False if it did not within ``at_most_s``.
+
+        It is asked before each packet, and told the moment and the one at which all that was queued has been played.
+        """
+        end_s = self._now_s() + at_most_s
+        while not happened(self._now_s(), self._silent_from_s()):
+            if self._now_s() >= end_s:
+                return False
+            await self._send_packet()
+        return True
 
     async def stay_quiet(self, seconds: float) -> None:
         """Let the room tone go on for a while."""
@@ -140,7 +160,12 @@ class Call:
         due = self._origin + end * SECOND // self.rate_hz
         await asyncio.sleep(max(0, due - self._clock()) / SECOND)
         self.lateness.append(self._clock() - due)
-        await self._line.send(to_pcm16(self.microphone.take(end - start)))
+        await self._line.send(to_pcm16(self.microphone.take(end - start, echo=self._echo(start, end))))
+
+    def _echo(self, start: int, end: int) -> NDArray[np.float32] | None:
+        if self.echo is None:
+            return None
+        return self.echo.of(self._speaker.between(start - self.echo.reach, end))
 
     def _silent_from_s(self) -> float:
         return self._seconds(self._speaker.silent_from())

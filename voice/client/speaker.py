@@ -5,6 +5,8 @@ A piece plays from the later of its arrival and the end of what is queued before
 played by then, and a drop in mid-piece is heard as a cut, as it would be.
 """
 
+from bisect import bisect_right
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,6 +41,22 @@ class Speaker:
         for start, piece in self._pieces:
             track[start : start + len(piece)] = piece
         return track
+
+    def between(self, start: int, end: int) -> NDArray[np.float32]:
+        """What is heard from sample ``start`` to sample ``end``; before the origin there was silence."""
+        part = np.zeros(end - start, np.float32)
+        first = bisect_right(self._pieces, end, key=lambda piece: piece[0]) - 1
+        for at, piece in reversed(self._pieces[: first + 1]):
+            if at + len(piece) <= start:
+                break
+            inside = piece[max(0, start - at) : end - at]
+            part[max(at, start) - start :][: len(inside)] = inside
+        return part
+
+    @property
+    def pieces(self) -> list[tuple[int, NDArray[np.float32]]]:
+        """What was heard, or will be if nothing is dropped any more: from which sample on, and which samples."""
+        return list(self._pieces)
 
     @property
     def _end(self) -> int:

@@ -29,6 +29,7 @@ ON: Final = 0.5
 OFF: Final = 0.35
 BACK_S: Final = 0.4
 AHEAD_S: Final = 0.3
+HOLE_BLOCKS: Final = 3
 FLOOR_PERCENTILE: Final = 10
 LOUD_PERCENTILE: Final = 95
 TURN_PAUSE_S: Final = 1.2
@@ -84,6 +85,27 @@ def last_voiced_s(samples: NDArray[np.float32], rate_hz: int, *, near_s: float) 
     end = round((near_s + AHEAD_S) * blocks_per_s)
     last = last_voiced_block(levels[first:end], voiced_threshold_db(float(floor), float(loud)))
     return None if last is None else (first + last + 1) / blocks_per_s
+
+
+def first_voiced_s(samples: NDArray[np.float32], rate_hz: int, *, near_s: float) -> float | None:
+    """Where the voice begins that the detector noticed at ``near_s``: the first block of the run of voiced ones that
+    it lies in, or that follows it within 0.3 s; a run has no hole of 30 ms. None if all is quiet there."""
+    levels = block_levels(resampled(samples, rate_hz, VAD_RATE_HZ), VAD_RATE_HZ * LEVEL_BLOCK_MS // 1000)
+    if not len(levels):
+        return None
+    floor, loud = np.percentile(levels, [FLOOR_PERCENTILE, LOUD_PERCENTILE])
+    voiced = np.flatnonzero(levels > voiced_threshold_db(float(floor), float(loud)))
+    blocks_per_s = 1000 / LEVEL_BLOCK_MS
+    near = round(near_s * blocks_per_s)
+    after = voiced[(voiced >= near) & (voiced <= near + round(AHEAD_S * blocks_per_s))]
+    if not len(after):
+        return None
+    first = int(after[0])
+    for block in voiced[voiced < first][::-1]:
+        if first - block > HOLE_BLOCKS:
+            break
+        first = int(block)
+    return first / blocks_per_s
 
 
 def utterances(
