@@ -19,7 +19,7 @@ from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.aec3 import canceller_maker
 from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.registry import ENDPOINTING
-from turngap.voice.endpointing.wording import takes_floor
+from turngap.voice.endpointing.wording import claim
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.settings import Settings
 from turngap.voice.tts.memory import Remembering
@@ -106,7 +106,7 @@ class Engine:
             limits=Limits(max_tokens=settings.max_tokens),
             yielding=self._yielding,
             decide=round(self._decide_ms * MS),
-            takes_floor=partial(takes_floor, lexicon=ENGLISH),
+            claims=partial(claim, lexicon=ENGLISH),
             deadline=round(settings.deadline * MS),
             stall=round(settings.stall * MS),
             draft_at_pause=settings.speculation == "pause",

@@ -28,9 +28,10 @@ class SpeechStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechPaused:
-    """The voice is gone. If it stays away until ``endpoint_due``, the turn is over."""
+    """The voice is gone since ``speech_end``. If it stays away until ``endpoint_due``, the turn is over."""
 
     at: Ns
+    speech_end: Ns
     endpoint_due: Ns
 
 

@@ -9,8 +9,9 @@ from turngap.llm.protocol import Backend, Limits
 from turngap.voice.asr.protocol import Recognizer
 from turngap.voice.audio.echo import Canceller
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel, VoiceActivity
+from turngap.voice.endpointing.wording import Claim
 from turngap.voice.tts.protocol import Synthesizer
-from turngap.voice.turn import Yielding
+from turngap.voice.turn import Yielding, any_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,8 +22,8 @@ class Manner:
     budget: Budget = DEFAULT
     limits: Limits = field(default_factory=Limits)
     yielding: Yielding = Yielding.AT_ONCE
-    takes_floor: Callable[[str], bool] = bool
-    """Whether words over our reply take the floor from it, or are only said along."""
+    claims: Callable[[str], Claim] = any_words
+    """How words over our reply claim the floor, or whether they are only said along."""
     decide: Ns = 500 * MS
     """For how long a voice over our reply that is not understood may keep us silent."""
     deadline: Ns = 5000 * MS

@@ -92,7 +92,7 @@ class Session:
         self._clock = clock
         self._machine = TurnMachine(
             yielding=manner.yielding,
-            takes_floor=manner.takes_floor,
+            claims=manner.claims,
             decide=manner.decide,
             deadline=manner.deadline,
             draft_at_pause=manner.draft_at_pause,
@@ -165,10 +165,11 @@ class Session:
             case Onset(start=start):
                 self._idle.clear()
                 self._inbox.put_nowait((SpeechStarted(at=self._hearing.moment(start)), noticed))
-            case Pause(endpoint=endpoint, reason=reason):
+            case Pause(speech_end=speech_end, endpoint=endpoint, reason=reason):
                 self._wait = Wait(reason, Mark.PAUSE, self._clock())
-                due = self._hearing.moment(endpoint)
-                self._inbox.put_nowait((SpeechPaused(at=self._clock(), endpoint_due=due), noticed))
+                end, due = self._hearing.moment(speech_end), self._hearing.moment(endpoint)
+                event = SpeechPaused(at=self._clock(), speech_end=end, endpoint_due=due)
+                self._inbox.put_nowait((event, noticed))
             case Reconsidered(endpoint=endpoint, reason=reason):
                 self._wait = Wait(reason, released_by, self._clock(), before=self._wait.reason)
                 self._tell(EndpointMoved(at=self._clock(), due=self._hearing.moment(endpoint)))

@@ -20,7 +20,9 @@ holds the floor::
     CONTESTED, OVERLAPPED -- words ------------> USER        a barge-in: we hush, and a new turn begins
 
 A contest is decided by what was said, since a voice alone may be a cough: words other than those that people say along
-take the floor. Who is not understood within ``decide`` is given it, if the voice is still there.
+take the floor. One such word alone is not to be believed of a voice that was over within ``decide``, unless it is one
+to claim the floor with: a recogniser hears "hello" in many an "mm". Who goes on for longer than ``decide`` is given the
+floor if nothing was understood, or one word.
 
 Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
 reply; the second attempt is the excuse for the first. Whatever comes back carries the id of what it was made for,
@@ -53,6 +55,7 @@ from turngap.voice.effects import (
     Transcribe,
     Understand,
 )
+from turngap.voice.endpointing.wording import Claim
 from turngap.voice.events import (
     AudioEnded,
     AudioStarted,
@@ -90,11 +93,20 @@ FALSE_ALARMS: Final = 3
 """A reply that has stopped for nothing so often stops for words only: music in the room must not make it stutter."""
 
 
+NOTICED: Final[Ns] = 150 * MS
+"""Until a voice is known to be gone, it seems to be there: 50 to 100 ms for the detector, and a loop that is busy."""
+
+
+def any_words(text: str) -> Claim:
+    """Takes whatever has words for a claim to the floor."""
+    return Claim.SURE if text else Claim.NONE
+
+
 class TurnMachine:
     """Decides for one conversation. Feed it events in the order in which they happened.
 
-    ``yielding`` says when we give way to a voice over our reply, ``takes_floor`` which words take the floor from us,
-    and ``decide`` how long after its onset a voice that is not understood yet may keep us silent. ``deadline`` is how
+    ``yielding`` says when we give way to a voice over our reply, ``claims`` which words take the floor from us, and
+    ``decide`` how long after its onset a voice that is not understood yet may keep us silent. ``deadline`` is how
     long after the endpoint a reply may stay away before we excuse ourselves. With ``draft_at_pause`` a reply is drafted
     as soon as a pause has its words, before it is known whether the user goes on; without, at the endpoint.
     """
@@ -103,14 +115,14 @@ class TurnMachine:
         self,
         *,
         yielding: Yielding = Yielding.AT_ONCE,
-        takes_floor: Callable[[str], bool] = bool,
+        claims: Callable[[str], Claim] = any_words,
         decide: Ns = 500 * MS,
         deadline: Ns = 5000 * MS,
         draft_at_pause: bool = True,
     ) -> None:
         self.state = State.IDLE
         self._yielding = yielding
-        self._takes_floor = takes_floor
+        self._claims = claims
         self._decide = decide
         self._deadline = deadline
         self._draft_at_pause = draft_at_pause
@@ -156,7 +168,7 @@ class TurnMachine:
         if self._reply_due is not None and now >= self._reply_due:
             yield from self._excuse("no reply within the deadline")
         if self._contest_due is not None and now >= self._contest_due:
-            yield from self._judge_unheard()
+            yield from self._judge_unheard(now)
 
     # The user's part.
 
@@ -267,17 +279,28 @@ class TurnMachine:
 
     def _weigh(self, event: Heard) -> Iterator[Effect]:
         self._contest_heard = event.text
-        if self._takes_floor(event.text):
+        claim, pause = self._claims(event.text), self._contest_pause
+        if claim is Claim.SURE or (claim is Claim.DOUBTFUL and self._lasted(event.at)):
             yield from self._lose_floor()
-        elif self._contest_pause is not None:
+        elif pause is not None:
             yield from self._keep_floor()
 
-    def _judge_unheard(self) -> Iterator[Effect]:
+    def _lasted(self, now: Ns) -> bool:
+        """Whether the voice over our reply has been there for longer than a "mhm" is."""
+        pause = self._contest_pause
+        there = now - NOTICED if pause is None else pause.speech_end
+        return there - self._onset >= self._decide
+
+    def _judge_unheard(self, now: Ns) -> Iterator[Effect]:
         """Half a second has passed, and no words have decided."""
-        self._contest_due = None
-        if self._contest_heard is None and self._contest_pause is None:
+        heard = self._contest_heard
+        doubtful = self._contest_pause is None and (heard is None or self._claims(heard) is Claim.DOUBTFUL)
+        if doubtful and not self._lasted(now):
+            self._contest_due = self._onset + self._decide + NOTICED
+        elif doubtful:
             yield from self._lose_floor()
         else:
+            self._contest_due = None
             self.state = State.OVERLAPPED
             yield SpeakOn(self._live)
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turngap.voice.endpointing.english import ENGLISH
-from turngap.voice.endpointing.wording import Lexicon, Standing, standing, takes_floor
+from turngap.voice.endpointing.wording import Claim, Lexicon, Standing, claim, standing
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,17 @@ def test_a_language_without_a_lexicon_has_its_marks() -> None:
 
 @pytest.mark.parametrize("text", ["", "mhm", "Yeah, right.", "Okay.", "uh", "Oh, I see."])
 def test_what_is_said_along_leaves_the_floor(text: str) -> None:
-    assert not takes_floor(text, ENGLISH)
+    assert claim(text, ENGLISH) is Claim.NONE
 
 
-@pytest.mark.parametrize("text", ["stop", "No.", "yeah but wait", "Okay, how much is it?"])
+@pytest.mark.parametrize("text", ["stop", "No.", "yeah but wait", "Okay, how much is it?", "turn it off"])
 def test_other_words_take_it(text: str) -> None:
-    assert takes_floor(text, ENGLISH)
+    assert claim(text, ENGLISH) is Claim.SURE
+
+
+@pytest.mark.parametrize("text", ["Hello?", "Oh, Zia.", "Oh fudge fudge fudge"])
+def test_one_word_may_have_been_none(text: str) -> None:
+    assert claim(text, ENGLISH) is Claim.DOUBTFUL
 
 
 @given(st.text(), st.text())

@@ -20,6 +20,7 @@ from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel
 from turngap.voice.endpointing.weighing import Weighing
+from turngap.voice.endpointing.wording import Claim
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.protocols.door import ClientGone, Packet
 from turngap.voice.session import Session
@@ -211,7 +212,7 @@ def test_a_barge_in_hushes_and_keeps_what_was_heard() -> None:
 
 def test_a_cough_over_the_reply_does_not_stop_it() -> None:
     words = " ".join(f"word{index}" for index in range(40)) + "."
-    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}", takes_floor=lambda text: False)
+    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}", claims=lambda text: Claim.NONE)
     (turn,) = door.of("turn")
     assert turn["outcome"] == "answered"
     assert turn["reply"] == words
@@ -237,7 +238,7 @@ def played(door: ScriptedDoor) -> NDArray[np.float32]:
 def test_after_a_cough_the_reply_goes_on_with_the_very_next_sample() -> None:
     words = " ".join(f"word{index}" for index in range(40)) + "."
     whole = played(converse((1.0, 7.15), llm=f"scripted?reply={words}"))
-    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}", takes_floor=lambda text: False)
+    door = converse((1.0, 1.0), (0.15, 6.0), llm=f"scripted?reply={words}", claims=lambda text: Claim.NONE)
     cleared = next(at for at, kind, _ in door.said if kind == "clear")
     assert 2000 < cleared < 2100, "quiet within 100 ms of the cough"
     np.testing.assert_allclose(played(door), whole, atol=1e-4)

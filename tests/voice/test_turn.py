@@ -30,6 +30,7 @@ from turngap.voice.effects import (
     Transcribe,
     Understand,
 )
+from turngap.voice.endpointing.wording import Claim
 from turngap.voice.events import (
     AudioEnded,
     AudioStarted,
@@ -62,8 +63,8 @@ def play(machine: TurnMachine, *events: Event, until: Ns = 0) -> list[tuple[Ns, 
     return effects
 
 
-def pause(at: int, *, due: int) -> SpeechPaused:
-    return SpeechPaused(at=at * MS, endpoint_due=due * MS)
+def pause(at: int, *, due: int, ended: int | None = None) -> SpeechPaused:
+    return SpeechPaused(at=at * MS, speech_end=(at - 50 if ended is None else ended) * MS, endpoint_due=due * MS)
 
 
 def heard(at: int, draft: DraftId, text: str) -> Heard:
@@ -201,13 +202,13 @@ def speaking(machine: TurnMachine) -> TurnMachine:
     return machine
 
 
-def takes_floor(text: str) -> bool:
-    return text not in ("", "mhm")
+def claims(text: str) -> Claim:
+    return {"": Claim.NONE, "mhm": Claim.NONE, "hello": Claim.DOUBTFUL}.get(text, Claim.SURE)
 
 
 @pytest.mark.parametrize("text", ["", "mhm"])
 def test_what_is_said_along_stops_the_reply_for_a_moment(text: str) -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    machine = speaking(TurnMachine(claims=claims))
     effects = play(
         machine,
         SpeechStarted(at=1500 * MS),
@@ -225,7 +226,7 @@ def test_what_is_said_along_stops_the_reply_for_a_moment(text: str) -> None:
 
 
 def test_words_take_the_floor_while_they_are_spoken() -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    machine = speaking(TurnMachine(claims=claims))
     effects = play(machine, SpeechStarted(at=1500 * MS), heard(1850, FIRST, "wait"), pause(2500, due=2700))
     assert effects[2:] == [
         (1850 * MS, Hush(FIRST)),
@@ -236,7 +237,7 @@ def test_words_take_the_floor_while_they_are_spoken() -> None:
 
 
 def test_a_word_that_was_understood_after_it_had_ended_is_a_turn_that_has_paused() -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    machine = speaking(TurnMachine(claims=claims))
     effects = play(
         machine, SpeechStarted(at=1500 * MS), pause(1700, due=1900), heard(1800, FIRST, "stop"), until=2000 * MS
     )
@@ -251,29 +252,66 @@ def test_a_word_that_was_understood_after_it_had_ended_is_a_turn_that_has_paused
 
 def test_a_voice_that_nobody_understood_in_time_is_given_the_floor() -> None:
     machine = speaking(TurnMachine(decide=500 * MS))
-    effects = play(machine, SpeechStarted(at=1500 * MS), until=2100 * MS)
+    effects = play(machine, SpeechStarted(at=1500 * MS), until=2200 * MS)
     assert effects[2:] == [
-        (2000 * MS, Hush(FIRST)),
-        (2000 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
-        (2000 * MS, BeginTurn(2, 1500 * MS)),
+        (2150 * MS, Hush(FIRST)),
+        (2150 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
+        (2150 * MS, BeginTurn(2, 1500 * MS)),
     ]
 
 
+def test_a_voice_that_is_known_to_be_gone_just_too_late_is_not_given_the_floor() -> None:
+    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    effects = play(
+        machine,
+        SpeechStarted(at=1500 * MS),
+        pause(2050, due=2400, ended=1950),
+        heard(2100, FIRST, "mhm"),
+        until=2200 * MS,
+    )
+    assert effects[2:] == [(2050 * MS, Understand(FIRST)), (2100 * MS, SpeakOn(FIRST))]
+
+
+@pytest.mark.parametrize("gone", [1800, 2040])
+def test_one_word_of_a_short_voice_is_not_believed(gone: int) -> None:
+    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    effects = play(
+        machine,
+        SpeechStarted(at=1500 * MS),
+        heard(1790, FIRST, "hello"),
+        pause(gone, due=gone + 300),
+        heard(gone + 60, FIRST, "hello"),
+    )
+    assert effects[2:] == [(gone * MS, Understand(FIRST)), ((gone + 60) * MS, SpeakOn(FIRST))]
+
+
+def test_one_word_of_a_voice_that_goes_on_is_believed() -> None:
+    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    effects = play(machine, SpeechStarted(at=1500 * MS), heard(1790, FIRST, "hello"), until=2200 * MS)
+    assert effects[2] == (2150 * MS, Hush(FIRST))
+
+
+def test_one_long_word_is_believed_when_it_is_over() -> None:
+    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    effects = play(machine, SpeechStarted(at=1500 * MS), pause(2100, due=2400), heard(2140, FIRST, "hello"))
+    assert effects[3] == (2140 * MS, Hush(FIRST))
+
+
 def test_a_noise_that_lasts_is_spoken_over_until_there_are_words_in_it() -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, ""), heard(2400, FIRST, "hello"))
     assert effects[2:4] == [(2000 * MS, SpeakOn(FIRST)), (2400 * MS, Hush(FIRST))]
 
 
 def test_a_cough_whose_words_are_late_is_not_waited_for() -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), pause(1800, due=2000), heard(2200, FIRST, ""), until=2300 * MS)
     assert effects[2:] == [(1800 * MS, Understand(FIRST)), (2000 * MS, SpeakOn(FIRST))]
     assert machine.state is State.AGENT
 
 
 def test_a_voice_that_comes_back_is_the_same_contest() -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    machine = speaking(TurnMachine(claims=claims))
     effects = play(
         machine,
         SpeechStarted(at=1500 * MS),
@@ -286,11 +324,11 @@ def test_a_voice_that_comes_back_is_the_same_contest() -> None:
 
 
 def test_a_reply_that_was_stopped_for_nothing_too_often_stops_for_words_only() -> None:
-    machine = speaking(TurnMachine(takes_floor=takes_floor))
+    machine = speaking(TurnMachine(claims=claims))
     for alarm in range(FALSE_ALARMS):
         at = 1500 + 300 * alarm
         play(machine, SpeechStarted(at=at * MS), pause(at + 100, due=at + 300), heard(at + 200, FIRST, ""))
-    effects = play(machine, SpeechStarted(at=5000 * MS), heard(5300, FIRST, "hello"))
+    effects = play(machine, SpeechStarted(at=5000 * MS), heard(5300, FIRST, "wait"))
     assert effects[:2] == [(5000 * MS, Contest(FIRST)), (5300 * MS, Hush(FIRST))]
 
 
@@ -300,7 +338,7 @@ def test_an_agent_that_never_yields_hears_nothing_over_its_reply() -> None:
 
 
 def test_an_agent_that_yields_to_words_does_not_stop_for_a_voice() -> None:
-    machine = speaking(TurnMachine(yielding=Yielding.TO_WORDS, takes_floor=takes_floor))
+    machine = speaking(TurnMachine(yielding=Yielding.TO_WORDS, claims=claims))
     effects = play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, "mhm"), heard(2300, FIRST, "wait"))
     assert effects[:2] == [(1500 * MS, Contest(FIRST)), (2300 * MS, Hush(FIRST))]
 
@@ -414,7 +452,7 @@ class World:
     """Plays the session: answers each effect as slowly, badly or well as ``choices`` says."""
 
     def __init__(self, choices: Iterable[int]) -> None:
-        self.machine = TurnMachine(takes_floor=takes_floor, deadline=1500 * MS)
+        self.machine = TurnMachine(claims=claims, deadline=1500 * MS)
         self.effects: list[Effect] = []
         self.queue: list[tuple[Ns, int, Event]] = []
         self._order = itertools.count()
@@ -479,7 +517,7 @@ def test_whatever_happens_every_turn_ends_and_every_draft_has_one_fate(
     for voiced, silent in speech:
         world.later(SpeechStarted(at=now))
         now += voiced * 50 * MS
-        world.later(SpeechPaused(at=now, endpoint_due=now + 200 * MS))
+        world.later(SpeechPaused(at=now, speech_end=now - 50 * MS, endpoint_due=now + 200 * MS))
         now += silent * 50 * MS
     world.run(now + 60_000 * MS)
 

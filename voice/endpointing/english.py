@@ -20,6 +20,9 @@ _ANSWERS = "yes yeah yep yup no nope nah sure okay ok right correct exactly abso
 _WANT_FIGURES = "number digits code phone zip card pin spell account"
 _ALONG = "yeah yes yep yup ya mhm mm mmm mmhmm uh huh aha ah oh ooh ok okay right sure cool nice great good wow really"
 _ALONG_TOO = "alright exactly indeed true see i gotcha totally absolutely"
+_CLAIMS = (
+    "stop wait no nope hold hang pause quiet enough cancel sorry excuse but actually hey what why who where when how"
+)
 
 
 def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
@@ -43,4 +46,5 @@ ENGLISH: Final = Lexicon(
     asks_for_figures=frozenset(_WANT_FIGURES.split()),
     figures=frozenset(_FIGURES.split()),
     backchannels=frozenset(f"{_ALONG} {_ALONG_TOO}".split()),
+    claims=frozenset(_CLAIMS.split()),
 )

@@ -7,7 +7,7 @@ another lexicon; without one only the marks count.
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Final
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -59,6 +59,8 @@ class Lexicon:
     """Figures that a recogniser wrote out."""
     backchannels: frozenset[str] = frozenset()
     """What people say along while they listen, without wanting the floor."""
+    claims: frozenset[str] = frozenset()
+    """What they say who want it, be it ever so short."""
 
 
 def standing(text: str, lexicon: Lexicon, *, asked: str = "") -> Standing:
@@ -86,10 +88,24 @@ def standing(text: str, lexicon: Lexicon, *, asked: str = "") -> Standing:
     return Standing.SENTENCE if sounds_ended else Standing.PHRASE
 
 
-def takes_floor(text: str, lexicon: Lexicon) -> bool:
-    """Whether who says ``text`` while another speaks wants the floor; "yeah" and "mhm" are said along."""
-    words = {word.casefold().replace("’", "'") for word in _WORD.findall(text)}
-    return bool(words - lexicon.backchannels - lexicon.fillers)
+class Claim(Enum):
+    """Whether who says something while another speaks wants the floor."""
+
+    NONE = auto()
+    """They say it along, as people do who listen: "yeah", "mhm"."""
+    DOUBTFUL = auto()
+    """One word that nobody says along. A recogniser hears such a word in many an "mm" as well, so how long the voice
+    lasts has to tell."""
+    SURE = auto()
+
+
+def claim(text: str, lexicon: Lexicon) -> Claim:
+    """How ``text``, said over another's words, claims the floor."""
+    said = {word.casefold().replace("’", "'") for word in _WORD.findall(text)}
+    words = said - lexicon.backchannels - lexicon.fillers
+    if not words:
+        return Claim.NONE
+    return Claim.SURE if len(words) > 1 or words & lexicon.claims else Claim.DOUBTFUL
 
 
 _SHORT: Final = 4
