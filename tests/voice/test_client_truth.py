@@ -141,4 +141,5 @@ def test_the_voice_begins_where_the_run_of_loud_blocks_begins() -> None:
     assert first_voiced_s(track, RATE_HZ, near_s=1.3) == pytest.approx(1.0), "a hole of 20 ms is none"
     assert first_voiced_s(track, RATE_HZ, near_s=0.9) == pytest.approx(1.0), "the detector may be early"
     assert first_voiced_s(track, RATE_HZ, near_s=2.5) is None
+    assert first_voiced_s(speech((0.0, 1.0)), RATE_HZ, near_s=0.5) == 0.0
     assert first_voiced_s(np.zeros(10, np.float32), RATE_HZ, near_s=0.0) is None
