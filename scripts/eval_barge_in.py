@@ -36,7 +36,7 @@ import numpy as np
 from eval_alignment import Listening, understood
 from numpy.typing import NDArray
 
-from turngap.budget.clock import monotonic
+from turngap.budget.clock import MS, Ns, monotonic
 from turngap.budget.errors import TurngapError
 from turngap.voice.client.conversation import write_json
 from turngap.voice.client.echo_path import EchoPath
@@ -44,7 +44,7 @@ from turngap.voice.client.line import dial
 from turngap.voice.client.options import circumstances
 from turngap.voice.client.overlaps import HeardReply, heard_between, quiet_from_s, replies
 from turngap.voice.client.own_server import running
-from turngap.voice.client.player import Call, calling, late_ms
+from turngap.voice.client.player import PACKETS_PER_S, Call, calling, late_ms
 from turngap.voice.client.recording import read, resampled, write_stereo
 from turngap.voice.models.store import find
 from turngap.voice.tts.words import words_of
@@ -75,6 +75,8 @@ ASKED_S: Final = 10.0
 REPLY_S: Final = 25.0
 AFTER_S: Final = 1.0
 """After each reply: for what a sound has begun, and nobody was to hear."""
+LATE: Final[Ns] = 60 * MS
+"""A sound with a packet that left later than this is no measure of a server."""
 DELAYS_S: Final = (0.02, 0.3)
 ROOMS: Final = ("noise/speechbrain-noise-rir/rir2.wav", "noise/speechbrain-noise-rir/rir4.wav")
 WITHIN_S: Final = 1.5
@@ -90,7 +92,7 @@ class Over:
     end_s: float
     turn: int
     number: int
-    """Of the sounds over this reply, from 0."""
+    """Of the sounds over this reply, or of the echo, from 0."""
 
 
 class Listener:
@@ -174,7 +176,7 @@ async def echo(listener: Listener, call: Call, paths: Sequence[EchoPath]) -> Non
         call.echo = path
         turn = await listener.reply_begins(ask=True)
         if turn is not None:
-            await listener.speak_over(silence, turn)
+            await listener.speak_over(silence, turn, at)
             await listener.reply_ends(turn)
         call.echo = None
         await listener.settle()
@@ -282,17 +284,23 @@ class Held:
     listener: Listener
     config: dict[str, Any]
 
-    def over(self) -> Iterator[tuple[Over, HeardReply | None]]:
-        """Each sound, and the reply that it was played over; None where the server never reported its end."""
+    def over(self) -> Iterator[tuple[Over, HeardReply]]:
+        """Each sound, and the reply that it was played over. Left out is what was played in fits and starts, since this
+        client was not given its time, and what the server never reported the end of."""
         turns = self.call.turns
         by_turn = {id(reply.report): reply for reply in self.replies()}
         for over in self.listener.over:
             report = turns[over.turn] if len(turns) > over.turn else None
-            yield over, by_turn.get(id(report))
+            if (reply := by_turn.get(id(report))) is not None and not self._late(over):
+                yield over, reply
+
+    def _late(self, over: Over) -> bool:
+        first, last = round(over.onset_s * PACKETS_PER_S), round((over.end_s + AFTER_S) * PACKETS_PER_S)
+        return max(self.call.lateness[first:last], default=0) > LATE
 
     def replies(self) -> list[HeardReply]:
-        turns = [(event.at_s, event.body) for event in self.call.events if event.body.get("type") == "turn"]
-        return replies(turns, self.call.played, RATE_HZ)
+        events = [event for event in self.call.events if event.body.get("type") == "turn"]
+        return replies([(event.at_s, event.pieces, event.body) for event in events], self.call.played)
 
 
 def hiss() -> NDArray[np.float32]:
@@ -323,10 +331,10 @@ def run_interruptions(args: argparse.Namespace) -> dict[str, Any]:
     sounds = cases.interruptions(args.manifest, RATE_HZ)[: args.limit or 32]
     held = asyncio.run(hold("interruptions", FLOWING, lambda call, at: interrupt(at, call, sounds), args))
     truth = Truth(FLOWING)
-    found = [interrupted(over, reply, held.call, truth) for over, reply in held.over() if reply is not None]
+    found = [interrupted(over, reply, held.call, truth) for over, reply in held.over()]
     taken = [each for each in found if each["taken"]]
     off = [abs(each["words_off"]) for each in taken]
-    print(f"\ninterruptions: {len(found)} of {len(sounds)}, floor taken in {len(taken)}\n{HEAD}")
+    print(f"\ninterruptions: {len(found)} of {len(sounds)} measured, floor taken in {len(taken)}\n{HEAD}")
     print(row("quiet after, ms", column(found, "quiet_ms")))
     print(row("decided after, ms", column(found, "decided_ms")))
     print(row("heard again before that, ms", column(found, "heard_again_ms")))
@@ -339,15 +347,11 @@ def run_sounds(args: argparse.Namespace) -> dict[str, Any]:
     sounds = cases.sounds(args.manifest, RATE_HZ)[: args.limit or 51]
     held = asyncio.run(hold("sounds", SHORT, lambda call, at: disturb(at, call, sounds), args))
     latest = {over.turn: over.number for over in held.listener.over}
-    found = [
-        disturbed(over, reply, last=over.number == latest[over.turn])
-        for over, reply in held.over()
-        if reply is not None
-    ]
+    found = [disturbed(over, reply, last=over.number == latest[over.turn]) for over, reply in held.over()]
     whole = lengths(held.replies())
     stopped = [each for each in found if each["breaks"]]
     abandoned = [each for each in found if each["abandoned"]]
-    print(f"\nsounds: {len(found)} of {len(sounds)}, the agent paused in {len(stopped)}\n{HEAD}")
+    print(f"\nsounds: {len(found)} of {len(sounds)} measured, the agent paused in {len(stopped)}\n{HEAD}")
     print(row("break, ms", column(found, "break_ms")))
     print(row("back after, ms", column(found, "back_ms")))
     print(row("reply off, ms (either way)", [abs(each["off_ms"]) for each in whole]))
@@ -361,19 +365,17 @@ def run_sounds(args: argparse.Namespace) -> dict[str, Any]:
 def run_echo(args: argparse.Namespace) -> dict[str, Any]:
     ways = paths(args.manifest, args.echo_db, args.limit or 50)
     held = asyncio.run(hold("echo", BRIEF, lambda call, at: echo(at, call, ways), args))
-    found = []
-    for at, (_, reply) in enumerate(held.over()):
-        if reply is not None:
-            gaps = reply.breaks()
-            found.append(
-                {
-                    "level_db": args.echo_db[at % len(args.echo_db)],
-                    "abandoned": reply.report["outcome"] != "answered",
-                    "breaks": len(gaps),
-                    "break_ms": 1000 * sum(end - start for start, end in gaps) / RATE_HZ,
-                }
-            )
-    print(f"\necho: {len(found)} replies of {len(ways)}")
+    found = [
+        {
+            "level_db": args.echo_db[over.number % len(args.echo_db)],
+            "abandoned": reply.report["outcome"] != "answered",
+            "taken_for": reply.report.get("spoken_over"),
+            "breaks": len(reply.breaks()),
+            "break_ms": 1000 * sum(end - start for start, end in reply.breaks()) / RATE_HZ,
+        }
+        for over, reply in held.over()
+    ]
+    print(f"\necho: {len(found)} replies of {len(ways)} measured")
     for level in args.echo_db:
         own = [each for each in found if each["level_db"] == level]
         stopped, given_up = sum(each["breaks"] > 0 for each in own), sum(each["abandoned"] for each in own)

@@ -21,7 +21,7 @@ def track(*stretches: tuple[int, int], samples: int = 5000) -> NDArray[np.float3
 def test_each_report_has_the_pieces_before_it() -> None:
     first, second = {"turn": 1}, {"turn": 3}
     pieces = [(100, tone(20)), (120, tone(20)), (120, tone(0)), (900, tone(30))]
-    found = replies([(0.5, first), (0.6, {"turn": 2}), (1.2, second)], pieces, 1000)
+    found = replies([(0.5, 3, first), (0.6, 3, {"turn": 2}), (1.2, 4, second)], pieces)
     assert [(reply.report, reply.start, len(reply.audio)) for reply in found] == [(first, 100, 40), (second, 900, 30)]
 
 

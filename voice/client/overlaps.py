@@ -47,15 +47,12 @@ class HeardReply:
         return [(end, start) for end, start in zip(ends, starts, strict=True) if start > end]
 
 
-def replies(
-    turns: Sequence[tuple[float, Mapping[str, Any]]], pieces: Sequence[Piece], rate_hz: int
-) -> list[HeardReply]:
+def replies(turns: Sequence[tuple[float, int, Mapping[str, Any]]], pieces: Sequence[Piece]) -> list[HeardReply]:
     """The replies of a conversation of which something was heard, in order; ``turns`` are the server's reports, each
-    with the moment at which it came."""
-    found, before = [], 0.0
-    for reported_s, report in turns:
-        until = reported_s * rate_hz
-        own = tuple(piece for piece in pieces if len(piece[1]) and before <= piece[0] < until)
+    with the moment at which it came, and how many of the pieces had come by then."""
+    found, before = [], 0
+    for reported_s, until, report in turns:
+        own = tuple(piece for piece in pieces[before:until] if len(piece[1]))
         if own:
             found.append(HeardReply(report, reported_s, own))
         before = until

@@ -37,10 +37,11 @@ HANG_UP_S: Final = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A JSON message of the server, and when it came, in seconds of the tracks."""
+    """A JSON message of the server, when it came, in seconds of the tracks, and after how many pieces of audio."""
 
     at_s: float
     body: dict[str, Any]
+    pieces: int = 0
 
 
 class Call:
@@ -151,7 +152,7 @@ class Call:
             body = {"type": "unreadable", "message": message[:200]}
         if body.get("type") == "clear":
             self._speaker.clear(at=at)
-        self.events.append(Event(self._seconds(at), body))
+        self.events.append(Event(self._seconds(at), body, len(self._speaker.pieces)))
 
     async def _send_packet(self) -> None:
         start = self.microphone.position
