@@ -40,7 +40,7 @@ from turngap.budget.clock import MS, Ns, monotonic
 from turngap.budget.errors import TurngapError
 from turngap.voice.client.conversation import write_json
 from turngap.voice.client.echo_path import EchoPath
-from turngap.voice.client.line import dial
+from turngap.voice.client.line import LineError, dial
 from turngap.voice.client.options import circumstances
 from turngap.voice.client.overlaps import HeardReply, heard_between, quiet_from_s, replies
 from turngap.voice.client.own_server import running
@@ -265,9 +265,12 @@ async def hold(
         call = Call(line, rate_hz=RATE_HZ, channels=1, clock=monotonic)
         listener = Listener(call, cases.question(args.manifest, RATE_HZ))
         call.load(np.zeros((1, 1), np.float32), quiet=hiss())
-        async with calling(call):
-            await call.stay_quiet(AFTER_S)
-            await speak(call, listener)
+        try:
+            async with calling(call):
+                await call.stay_quiet(AFTER_S)
+                await speak(call, listener)
+        except LineError as error:
+            say(f"{part}: {error}; what was recorded so far is measured\n")
     if args.save:
         args.save.mkdir(parents=True, exist_ok=True)
         write_stereo(args.save / f"{part}.wav", user=call.user, agent=call.agent, rate_hz=RATE_HZ)
