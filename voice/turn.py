@@ -20,9 +20,9 @@ holds the floor::
     CONTESTED, OVERLAPPED -- words ------------> USER        a barge-in: we hush, and a new turn begins
 
 A contest is decided by what was said, since a voice alone may be a cough: words other than those that people say along
-take the floor. One such word alone is not to be believed of a voice that was over within ``decide``, unless it is one
-to claim the floor with: a recogniser hears "hello" in many an "mm". Who goes on for longer than ``decide`` is given the
-floor if nothing was understood, or one word.
+take the floor. One such word alone is not to be believed of a short voice, unless it is one to claim the floor with: a
+recogniser hears "hello" in many an "mm". Whose voice is still there after ``decide`` is given the floor if nothing was
+understood yet, or one word.
 
 Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
 reply; the second attempt is the excuse for the first. Whatever comes back carries the id of what it was made for,
@@ -94,7 +94,8 @@ FALSE_ALARMS: Final = 3
 
 
 NOTICED: Final[Ns] = 150 * MS
-"""Until a voice is known to be gone, it seems to be there: 50 to 100 ms for the detector, and a loop that is busy."""
+"""Until a voice is known to be gone, it seems to be there: 50 to 100 ms for the detector, and a loop that is busy. So
+one that seems to be there for half a second has lasted for 350 ms, which hardly a "mhm" does."""
 
 
 def any_words(text: str) -> Claim:
@@ -288,17 +289,15 @@ class TurnMachine:
     def _lasted(self, now: Ns) -> bool:
         """Whether the voice over our reply has been there for longer than a "mhm" is."""
         pause = self._contest_pause
-        there = now - NOTICED if pause is None else pause.speech_end
-        return there - self._onset >= self._decide
+        return (now if pause is None else pause.speech_end + NOTICED) - self._onset >= self._decide
 
     def _judge_unheard(self, now: Ns) -> Iterator[Effect]:
         """Half a second has passed, and no words have decided."""
-        heard = self._contest_heard
-        doubtful = self._contest_pause is None and (heard is None or self._claims(heard) is Claim.DOUBTFUL)
-        if doubtful and not self._lasted(now):
-            self._contest_due = self._onset + self._decide + NOTICED
-        elif doubtful:
+        heard, gone = self._contest_heard, self._contest_pause is not None
+        if not gone and (heard is None or self._claims(heard) is Claim.DOUBTFUL):
             yield from self._lose_floor()
+        elif not gone and not heard and now < (again := self._onset + self._decide + NOTICED):
+            self._contest_due = again  # of its first syllable nothing may have been understood
         else:
             self._contest_due = None
             self.state = State.OVERLAPPED

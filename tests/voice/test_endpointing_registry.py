@@ -12,6 +12,7 @@ from turngap.voice.endpointing.energy import EnergyActivity
 from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.registry import ENDPOINTING
 from turngap.voice.endpointing.weighing import Weighing
+from turngap.voice.endpointing.wording import Claim
 from turngap.voice.engine import Engine
 from turngap.voice.settings import Settings
 from turngap.voice.turn import Yielding
@@ -74,7 +75,7 @@ def test_a_policy_that_asks_needs_its_model(choice: str) -> None:
 def test_a_barge_in_is_chosen_by_name(barge_in: str, yielding: Yielding, decide_ms: int) -> None:
     manner = Engine(replace(FAKES, barge_in=barge_in), find_model=nowhere, clock=lambda: 0).manner()
     assert (manner.yielding, manner.decide) == (yielding, decide_ms * 1_000_000)
-    assert manner.takes_floor("wait") > manner.takes_floor("mhm")
+    assert (manner.claims("wait"), manner.claims("mhm")) == (Claim.SURE, Claim.NONE)
 
 
 def test_an_unknown_barge_in_is_named() -> None:

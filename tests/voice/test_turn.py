@@ -251,7 +251,7 @@ def test_a_word_that_was_understood_after_it_had_ended_is_a_turn_that_has_paused
 
 
 def test_a_voice_that_nobody_understood_in_time_is_given_the_floor() -> None:
-    machine = speaking(TurnMachine(decide=500 * MS))
+    machine = speaking(TurnMachine(decide=650 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), until=2200 * MS)
     assert effects[2:] == [
         (2150 * MS, Hush(FIRST)),
@@ -261,7 +261,7 @@ def test_a_voice_that_nobody_understood_in_time_is_given_the_floor() -> None:
 
 
 def test_a_voice_that_is_known_to_be_gone_just_too_late_is_not_given_the_floor() -> None:
-    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=650 * MS))
     effects = play(
         machine,
         SpeechStarted(at=1500 * MS),
@@ -274,7 +274,7 @@ def test_a_voice_that_is_known_to_be_gone_just_too_late_is_not_given_the_floor()
 
 @pytest.mark.parametrize("gone", [1800, 2040])
 def test_one_word_of_a_short_voice_is_not_believed(gone: int) -> None:
-    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=650 * MS))
     effects = play(
         machine,
         SpeechStarted(at=1500 * MS),
@@ -286,21 +286,21 @@ def test_one_word_of_a_short_voice_is_not_believed(gone: int) -> None:
 
 
 def test_one_word_of_a_voice_that_goes_on_is_believed() -> None:
-    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=650 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), heard(1790, FIRST, "hello"), until=2200 * MS)
     assert effects[2] == (2150 * MS, Hush(FIRST))
 
 
 def test_one_long_word_is_believed_when_it_is_over() -> None:
-    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=650 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), pause(2100, due=2400), heard(2140, FIRST, "hello"))
     assert effects[3] == (2140 * MS, Hush(FIRST))
 
 
 def test_a_noise_that_lasts_is_spoken_over_until_there_are_words_in_it() -> None:
-    machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
+    machine = speaking(TurnMachine(claims=claims, decide=650 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, ""), heard(2400, FIRST, "hello"))
-    assert effects[2:4] == [(2000 * MS, SpeakOn(FIRST)), (2400 * MS, Hush(FIRST))]
+    assert effects[2:4] == [(2300 * MS, SpeakOn(FIRST)), (2400 * MS, Hush(FIRST))]
 
 
 def test_a_cough_whose_words_are_late_is_not_waited_for() -> None:
