@@ -1,5 +1,8 @@
 """The policy of listening, as scores: audio and passes in, requests and words out."""
 
+from collections.abc import Callable
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,11 +82,34 @@ def test_the_words_of_a_pass_are_the_draft_of_the_next() -> None:
     speak(turn, 0.0, 1.0)
     heard(turn, wanted(turn), "what time.")
     speak(turn, 1.0, 2.0)
-    assert heard(turn, wanted(turn), "What time is it") == Hypothesis(stable=("What", "time"), unstable=("is", "it"))
+    heard(turn, wanted(turn), "What time is it")
     speak(turn, 2.0, 3.0)
     assert wanted(turn).draft == ("What", "time", "is", "it")
     turn.paused(samples(3.1))
     assert wanted(turn).draft == ("What", "time", "is", "it")
+
+
+def test_words_that_no_pass_changed_for_two_seconds_are_stable_and_hold_against_the_final_pass() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    heard(turn, wanted(turn), "what time.")
+    speak(turn, 1.0, 3.1)
+    assert heard(turn, wanted(turn), "What time is it") == Hypothesis(stable=("What", "time"), unstable=("is", "it"))
+    turn.paused(samples(3.4))
+    final = heard(turn, wanted(turn), "But time was it now?")
+    assert final == Hypothesis(stable=("What", "time"), unstable=("was", "it", "now?"), final=True)
+
+
+def test_the_draft_is_what_was_heard_and_not_what_stands() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    heard(turn, wanted(turn), "what time")
+    speak(turn, 1.0, 3.1)
+    heard(turn, wanted(turn), "what time is")
+    speak(turn, 3.1, 4.0)
+    assert heard(turn, wanted(turn), "but time is it").text == "what time is it"
+    turn.paused(samples(4.1))
+    assert wanted(turn).draft == ("but", "time", "is", "it")
 
 
 def test_a_pause_wants_one_final_pass_over_the_whole_segment() -> None:
@@ -114,6 +140,16 @@ def test_going_on_makes_the_final_words_candidates_again() -> None:
     heard(turn, wanted(turn), "I would like.")
     turn.resumed()
     speak(turn, 1.4, 2.4)
+    assert heard(turn, wanted(turn), "I wood lick a tea") == Hypothesis(unstable=("I", "wood", "lick", "a", "tea"))
+
+
+def test_what_a_final_pass_said_is_stable_where_it_is_said_again_two_seconds_later() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.paused(samples(1.1))
+    heard(turn, wanted(turn), "I would like.")
+    turn.resumed()
+    speak(turn, 2.4, 3.4)
     after = heard(turn, wanted(turn), "I would lick a tea")
     assert after == Hypothesis(stable=("I", "would"), unstable=("lick", "a", "tea"))
 
@@ -180,30 +216,31 @@ def said(request: PassRequest) -> Pass:
     return Pass(words=tuple(f"w{number}" for number in range(max(0, first), last)))
 
 
-@given(
-    stretches=st.lists(
-        st.tuples(
-            st.integers(1, 250).map(lambda frames: frames * FRAME),  # voiced
-            st.integers(4, 30).map(lambda frames: frames * FRAME),  # silent
-            st.integers(0, 80),  # frames that a pass takes
-        ),
-        min_size=1,
-        max_size=6,
-    )
+STRETCHES = st.lists(
+    st.tuples(
+        st.integers(1, 250).map(lambda frames: frames * FRAME),  # voiced
+        st.integers(4, 30).map(lambda frames: frames * FRAME),  # silent
+        st.integers(0, 80),  # frames that a pass takes
+    ),
+    min_size=1,
+    max_size=6,
 )
-def test_every_word_is_heard_once_and_stable_words_never_change(stretches: list[tuple[int, int, int]]) -> None:
-    turn = Transcription(0, pacing=Pacing(close_after=samples(3), cut_after=samples(5)))
+
+
+def converse(turn: Transcription, stretches: list[tuple[int, int, int]], hear: Callable[[PassRequest], Pass]) -> int:
+    """One turn of stretches of voice, with passes that take their time. Where the last pause was heard."""
     running: list[tuple[int, PassRequest]] = []
     stable: tuple[str, ...] = ()
-    now = 0
+    now = end = 0
 
     def work(cost: int) -> None:
         nonlocal stable
         while True:
             for due, request in [one for one in running if one[0] <= now]:
                 running.remove((due, request))
-                turn.take(request, said(request))
-                assert turn.hypothesis.stable[: len(stable)] == stable
+                turn.take(request, hear(request))
+                assert turn.hypothesis.words[: len(stable)] == stable
+                assert len(turn.hypothesis.stable) >= len(stable)
                 stable = turn.hypothesis.stable
             request_or_none = turn.wants()
             if request_or_none is None:
@@ -212,6 +249,7 @@ def test_every_word_is_heard_once_and_stable_words_never_change(stretches: list[
 
     for voiced, silent, cost in stretches:
         turn.resumed()
+        assert turn.hypothesis.words[: len(stable)] == stable
         for _ in range(voiced // FRAME):
             now += FRAME
             turn.heard(now, voiced=True)
@@ -227,7 +265,33 @@ def test_every_word_is_heard_once_and_stable_words_never_change(stretches: list[
         now += FRAME
         work(0)
     assert turn.hypothesis.final
+    return end
+
+
+BRIEF = Pacing(close_after=samples(3), cut_after=samples(5))
+
+
+@given(STRETCHES)
+def test_every_word_is_heard_once(stretches: list[tuple[int, int, int]]) -> None:
+    turn = Transcription(0, pacing=BRIEF)
+    end = converse(turn, stretches, said)
     assert turn.hypothesis.words == said(PassRequest(id=0, start=0, end=end, draft=(), prompt="")).words
+
+
+@given(STRETCHES, st.randoms(use_true_random=False))
+def test_whatever_is_heard_a_stable_word_begins_all_that_is_told_later(
+    stretches: list[tuple[int, int, int]], chance: Random
+) -> None:
+    """Interim, final, after the turn was reopened, after a segment was closed: :func:`converse` looks at all of it."""
+
+    def hear(request: PassRequest) -> Pass:
+        words = list(said(request).words)
+        for at in range(len(words)):
+            if chance.random() < 0.1:
+                words[at] = chance.choice(["", "uh", "uh uh"])
+        return Pass(words=tuple(" ".join(words).split()) if chance.random() < 0.95 else ())
+
+    converse(Transcription(0, pacing=BRIEF), stretches, hear)
 
 
 def test_a_late_failure_is_nobodys() -> None:

@@ -1,73 +1,101 @@
-"""What two passes agree on."""
+"""Which words are told as stable, and that they hold."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turngap.voice.asr.stable import Hypothesis, StableWords, agreement, plain
+from turngap.voice.asr.stable import Hypothesis, StableWords, agreement, covered, plain
+
+SECOND = 16_000
 
 
-def passes(*texts: str) -> StableWords:
+def passes(*takes: tuple[float, str]) -> StableWords:
+    """After passes that each knew so many seconds of audio, and heard this."""
     words = StableWords()
-    for text in texts:
-        words.take(text.split())
+    for seconds, text in takes:
+        words.take(text.split(), end=round(seconds * SECOND))
     return words
 
 
-def test_one_pass_alone_makes_nothing_stable() -> None:
-    assert passes("what time is it").stable == ()
+def test_words_that_stay_the_same_while_two_seconds_of_audio_arrive_are_stable() -> None:
+    words = passes((1.0, "what time"), (2.0, "what time is it"), (3.0, "what time is it now"))
+    assert words.stable == ("what", "time")
+    assert words.unstable == ("is", "it", "now")
 
 
-def test_words_of_two_passes_are_stable_in_the_later_wording() -> None:
-    words = passes("What time. Is", "what time is it now")
-    assert words.stable == ("what", "time", "is")
-    assert words.unstable == ("it", "now")
+def test_less_than_two_seconds_make_nothing_stable() -> None:
+    assert passes((1.0, "what time"), (1.4, "what time is"), (2.9, "what time is it")).stable == ()
 
 
-def test_the_last_word_of_a_pass_is_held_back() -> None:
-    assert passes("two small", "two small").stable == ("two",)
+def test_one_pass_alone_makes_nothing_stable_however_much_it_heard() -> None:
+    assert passes((9.0, "what time is it in the house now")).stable == ()
 
 
-def test_a_contradiction_moves_only_the_unstable_words() -> None:
-    words = passes("one two three", "one two three", "uno two four five")
+def test_a_word_that_was_another_in_between_begins_anew_and_so_do_those_behind_it() -> None:
+    words = passes((1.0, "I would like"), (2.0, "I wood like"), (3.0, "I would like"))
+    assert " ".join(words.stable) == "I"
+    words.take(["I", "would", "like", "tea"], end=5 * SECOND)
+    assert words.stable == ("I", "would", "like")
+
+
+def test_case_and_signs_do_not_count_and_the_latest_wording_is_kept() -> None:
+    assert passes((1.0, "What. Time"), (3.0, "what time?")).stable == ("what", "time?")
+
+
+def test_a_later_pass_that_says_something_else_changes_only_what_is_not_stable() -> None:
+    words = passes((1.0, "one two"), (3.0, "one two three"), (3.4, "uno two four five"))
     assert words.stable == ("one", "two")
     assert words.unstable == ("four", "five")
 
 
-def test_an_empty_pass_takes_no_stable_word_back() -> None:
-    words = passes("one two three", "one two three", "")
+def test_a_word_that_a_later_pass_splits_or_joins_is_not_said_twice() -> None:
+    split = passes((1.0, "a teaspoonful of"), (3.0, "a teaspoonful of"), (4.0, "a tea spoonful of butter"))
+    assert split.stable + split.unstable == ("a", "teaspoonful", "of", "butter")
+    joined = passes((1.0, "all right I"), (3.0, "all right I"), (4.0, "alright I think"))
+    assert joined.stable + joined.unstable == ("all", "right", "I", "think")
+
+
+def test_a_pass_that_hears_nothing_takes_no_stable_word_back() -> None:
+    words = passes((1.0, "one two"), (3.0, "one two three"), (3.4, ""))
     assert (words.stable, words.unstable) == (("one", "two"), ())
 
 
-def test_case_and_signs_do_not_count_but_apostrophes_inside_a_word_do() -> None:
+def test_words_from_before_a_pass_that_heard_nothing_begin_anew() -> None:
+    assert passes((1.0, "you"), (2.0, ""), (3.0, "you"), (4.9, "you")).stable == ()
+
+
+def test_known_words_cover_as_many_as_leave_the_fewest_differing() -> None:
+    assert covered([], ["one"]) == 0
+    assert covered(["One"], ["one", "two"]) == 1
+    assert covered(["one", "two"], ["one"]) == 1
+    assert covered(["a", "b", "c"], ["x", "a", "b", "c", "d"]) == 4
+    assert covered(["a", "b", "c"], ["b", "c", "d"]) == 2
+    assert covered(["a", "b"], ["a", "x", "c"]) == 2, "not 1, which is as good but for the number"
+
+
+def test_case_and_outer_signs_are_not_the_word_but_apostrophes_inside_are() -> None:
     assert plain("“Don’t!”") == "don't"
     assert plain("—") == ""
     assert agreement(["Oh,", "well"], ["oh", "well."]) == 2
     assert agreement(["its"], ["it's"]) == 0
 
 
-def test_a_pass_that_listened_afresh_overrules_stable_words() -> None:
-    words = passes("desire and they say", "desire and they say")
-    assert len(words.stable) == 3
-    words.settle(["There's", "iron", "they", "say"])
-    assert not list(words.stable)
-    assert words.unstable == ("There's", "iron", "they", "say")
-
-
-def test_it_confirms_those_that_agree_in_its_own_wording() -> None:
-    words = passes("what. time is", "what. time is")
-    words.settle(["What", "time", "was", "it"])
-    assert (words.stable, words.unstable) == (("What", "time"), ("was", "it"))
-
-
 def test_the_text_is_all_of_the_words() -> None:
     assert Hypothesis(stable=("I", "think"), unstable=("so",)).text == "I think so"
 
 
-@given(st.lists(st.lists(st.sampled_from(["a", "A.", "b", "c"]), max_size=6), max_size=12))
-def test_stable_words_only_grow(takes: list[list[str]]) -> None:
-    words = StableWords()
-    before: tuple[str, ...] = ()
-    for take in takes:
-        words.take(take)
+TEXTS = st.lists(st.sampled_from(["a", "A.", "b", "c"]), max_size=6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3 * SECOND), TEXTS), max_size=12))
+def test_stable_words_begin_all_later_ones(takes: list[tuple[int, list[str]]]) -> None:
+    words, end = StableWords(), 0
+    for more, take in takes:
+        before, end = words.stable, end + more
+        words.take(take, end=end)
+        assert (words.stable + words.unstable)[: len(before)] == before
         assert words.stable[: len(before)] == before
-        before = words.stable
+
+
+@given(TEXTS, TEXTS)
+def test_nothing_is_lost_or_said_twice_where_the_known_words_are_confirmed(known: list[str], more: list[str]) -> None:
+    assert covered(known, known + more) == len(known)

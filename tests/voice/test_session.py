@@ -1,7 +1,7 @@
 """Whole conversations on leaping time, with the shipped fakes."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from turngap.budget.clock import MS, SECOND, Ns, milliseconds
 from turngap.budget.marks import Span, Stage
 from turngap.llm.backends import make_backend
+from turngap.voice.asr.protocol import ASR_RATE_HZ, Listener, Pass, Recognizer
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.level import first_audible
 from turngap.voice.endpointing.energy import EnergyActivity
@@ -106,6 +107,7 @@ def converse(
     stalls: Mapping[int, Ns] | None = None,
     endpointing: Endpointing | None = None,
     turn_end: TurnEndModel | None = None,
+    recognizer: Recognizer | None = None,
     **manner: Any,
 ) -> ScriptedDoor:
     loop = LeapingLoop()
@@ -118,7 +120,7 @@ def converse(
             activity=EnergyActivity(),
             endpointing=Hangover(hangover_ms=200) if endpointing is None else endpointing,
             turn_end=turn_end,
-            recognizer=make_recognizer(asr, find_model=find, clock=loop.clock),
+            recognizer=recognizer or make_recognizer(asr, find_model=find, clock=loop.clock),
             backend=backend,
             synthesizer=make_synthesizer(voice, find_model=find, clock=loop.clock),
         )
@@ -330,3 +332,36 @@ def test_a_client_that_ends_mid_word_is_still_answered() -> None:
     door = converse((1.0, 0.0))
     (turn,) = door.of("turn")
     assert turn["outcome"] == "answered"
+
+
+class SecondThoughts:
+    """A recogniser that is sure of its first words for three seconds, and then hears others."""
+
+    async def warm(self) -> None: ...
+
+    def listen(self) -> Listener:
+        return self
+
+    async def decode(
+        self, audio: NDArray[np.float32], *, start: int = 0, draft: Sequence[str] = (), prompt: str = ""
+    ) -> Pass:
+        seconds = len(audio) / ASR_RATE_HZ
+        first = ("What", "time") if seconds < 3 else ("But", "thyme", "again")
+        return Pass(words=(*first, *(f"word{number}" for number in range(int(2 * seconds)))))
+
+    def describe(self) -> dict[str, str]:
+        return {}
+
+    async def aclose(self) -> None: ...
+
+
+def test_the_client_is_told_no_stable_word_that_it_does_not_find_in_all_that_follows() -> None:
+    door = converse((3.5, 0.12), (2.0, 3.0), recognizer=SecondThoughts())
+    told = door.of("hypothesis")
+    texts = [f"{stable} {unstable}".strip() for stable, unstable in told]
+    assert any(stable for stable, _ in told)
+    for at, (stable, _) in enumerate(told):
+        assert all(text.startswith(stable) for text in texts[at:])
+    (said,) = door.of("user")
+    assert said == texts[-1] == door.of("turn")[0]["text"]
+    assert said.startswith("What time word0")

@@ -6,8 +6,7 @@ the last words and would hold up the queue. If the user goes on, the segment jus
 were only candidates.
 
 Each pass carries the words of the one before as its *draft*, which the recogniser checks instead of finding them
-again. They are not forced on it: what was agreed on early was agreed on with little context, and forcing it cost a
-point of word errors.
+again. They are not forced on it. What has become stable stands in the text, also against the final pass.
 
 A segment is bounded, because each pass costs as much as its audio is long: past ``close_after`` it ends with the next
 pause, past ``cut_after`` it is cut at a quiet place. The words of an ended segment are what they are; they prompt
@@ -85,6 +84,7 @@ class Transcription:
         self._agreed = start  # ... and the one before it: stable words lie before here
         self._closed: tuple[str, ...] = ()
         self._open = StableWords()
+        self._said: tuple[str, ...] = ()  # by the last pass over the open segment
         self._in_flight: PassRequest | None = None
         self._count = 0
         self._final = False
@@ -144,10 +144,8 @@ class Transcription:
             return None
         self._in_flight = None
         self._rest_until = self._heard + round(self._pacing.rest * (self._heard - request.end))
-        if request.final or request.closes:
-            self._open.settle(result.words)
-        else:
-            self._open.take(result.words)
+        self._said = result.words
+        self._open.take(result.words, end=request.end)
         self._agreed, self._passed = self._passed, request.end
         if request.final:
             self._final = self._paused_at == request.end
@@ -182,7 +180,7 @@ class Transcription:
             id=self._count,
             start=self._start,
             end=end,
-            draft=self._open.stable + self._open.unstable,
+            draft=self._said,
             prompt=" ".join(self._closed[-PROMPT_WORDS:]),
             final=final,
             supersedes=supersedes,
@@ -192,7 +190,7 @@ class Transcription:
 
     def _close(self, *, at: int) -> None:
         self._closed += self._open.stable + self._open.unstable
-        self._open = StableWords()
+        self._open, self._said = StableWords(), ()
         self._start = self._agreed = self._passed = at
         self._pause_closes = None
 

@@ -49,7 +49,9 @@ class Door(Protocol):
         """Final words of ``user`` or ``agent``."""
         ...
 
-    async def hypothesis(self, turn: int, stable: str, unstable: str) -> None: ...
+    async def hypothesis(self, turn: int, stable: str, unstable: str) -> None:
+        """What is heard of the user so far. ``stable`` begins all that is told later of the same turn."""
+        ...
 
     async def turn(self, report: Mapping[str, Any]) -> None:
         """The whole ledger of a turn that has ended."""

@@ -4,6 +4,9 @@ Client to server: binary frames of PCM16, and JSON ``{"type": "start", "sample_r
 "events": ["hypothesis", "turn"]}`` before the first audio (without it: 16 kHz, mono, no events), ``{"type": "end"}``
 after the last. Server to client: binary frames of mono PCM16 at the same rate, and JSON ``clear``, ``transcript``,
 ``error``, and where asked for ``hypothesis`` and ``turn``.
+
+A ``hypothesis`` says what has been heard of a turn so far, as two texts: ``stable`` begins, to the letter, all that is
+said later about this turn, the ``transcript`` of it included; ``unstable`` goes on from there and may change.
 """
 
 import json
