@@ -206,14 +206,14 @@ def test_late_audio_that_was_heard_before_changes_nothing() -> None:
     assert turn.wants() is None
 
 
-# Each word of this world takes 0.3 s, and is heard if the pass covers its middle.
+# Each word of this world is one letter, takes 0.3 s, and is heard if the pass covers its middle.
 WORD = samples(0.3)
 
 
 def said(request: PassRequest) -> Pass:
     first = -(-(request.start - WORD // 2) // WORD)
     last = -(-(request.end - WORD // 2) // WORD)
-    return Pass(words=tuple(f"w{number}" for number in range(max(0, first), last)))
+    return Pass(words=tuple(chr(0x4E00 + number) for number in range(max(0, first), last)))
 
 
 STRETCHES = st.lists(
@@ -240,7 +240,7 @@ def converse(turn: Transcription, stretches: list[tuple[int, int, int]], hear: C
                 running.remove((due, request))
                 turn.take(request, hear(request))
                 assert turn.hypothesis.words[: len(stable)] == stable
-                assert len(turn.hypothesis.stable) >= len(stable)
+                assert turn.hypothesis.stable[: len(stable)] == stable
                 stable = turn.hypothesis.stable
             request_or_none = turn.wants()
             if request_or_none is None:
@@ -289,7 +289,8 @@ def test_whatever_is_heard_a_stable_word_begins_all_that_is_told_later(
         for at in range(len(words)):
             if chance.random() < 0.1:
                 words[at] = chance.choice(["", "uh", "uh uh"])
-        return Pass(words=tuple(" ".join(words).split()) if chance.random() < 0.95 else ())
+        heard = tuple(" ".join(words).split()) if chance.random() < 0.95 else ()
+        return Pass(words=heard, sure=tuple(chance.random() for _ in heard) if chance.random() < 0.9 else ())
 
     converse(Transcription(0, pacing=BRIEF), stretches, hear)
 

@@ -26,6 +26,29 @@ def test_less_than_two_seconds_make_nothing_stable() -> None:
     assert passes((1.0, "what time"), (1.4, "what time is"), (2.9, "what time is it")).stable == ()
 
 
+def test_words_that_the_recogniser_is_sure_of_take_less() -> None:
+    words = passes((1.0, "what time"), (1.4, "what time"))
+    words.take(["what", "time", "is"], sure=[0.9, 0.8, 0.9], end=round(1.6 * SECOND))
+    assert (words.stable, words.unstable) == (("what", "time"), ("is",))
+
+
+def test_a_doubtful_word_holds_up_those_behind_it() -> None:
+    words = passes((1.0, "what time is it"))
+    words.take(["what", "time", "is", "it"], sure=[0.9, 0.7, 0.9, 0.9], end=2 * SECOND)
+    assert " ".join(words.stable) == "what"
+    words.take(["what", "time", "is", "it"], sure=[0.9, 0.7, 0.9, 0.9], end=3 * SECOND)
+    assert words.stable == ("what", "time", "is", "it")
+
+
+def test_a_figure_is_not_stable_before_another_word_is_since_more_of_it_may_be_dictated() -> None:
+    words = passes((1.0, "dial 902"), (3.0, "dial 902"))
+    assert " ".join(words.stable) == "dial"
+    words.take(["dial", "902-10", "please"], end=4 * SECOND)
+    assert words.unstable == ("902-10", "please")
+    words.take(["dial", "902-10", "please"], end=6 * SECOND)
+    assert words.stable == ("dial", "902-10", "please")
+
+
 def test_one_pass_alone_makes_nothing_stable_however_much_it_heard() -> None:
     assert passes((9.0, "what time is it in the house now")).stable == ()
 
@@ -83,15 +106,16 @@ def test_the_text_is_all_of_the_words() -> None:
     assert Hypothesis(stable=("I", "think"), unstable=("so",)).text == "I think so"
 
 
-TEXTS = st.lists(st.sampled_from(["a", "A.", "b", "c"]), max_size=6)
+TEXTS = st.lists(st.sampled_from(["a", "A.", "b", "c", "7"]), max_size=6)
+SURE = st.sampled_from([(), (1.0,) * 6, (0.9, 0.5, 1.0, 0.7, 0.8, 0.9)])
 
 
-@given(st.lists(st.tuples(st.integers(0, 3 * SECOND), TEXTS), max_size=12))
-def test_stable_words_begin_all_later_ones(takes: list[tuple[int, list[str]]]) -> None:
+@given(st.lists(st.tuples(st.integers(0, 3 * SECOND), TEXTS, SURE), max_size=12))
+def test_stable_words_begin_all_later_ones(takes: list[tuple[int, list[str], tuple[float, ...]]]) -> None:
     words, end = StableWords(), 0
-    for more, take in takes:
+    for more, take, sure in takes:
         before, end = words.stable, end + more
-        words.take(take, end=end)
+        words.take(take, end=end, sure=sure[: len(take)])
         assert (words.stable + words.unstable)[: len(before)] == before
         assert words.stable[: len(before)] == before
 

@@ -1,6 +1,7 @@
 """The real recogniser, on a real recording where there is one and on silence."""
 
 import asyncio
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,11 +51,23 @@ def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
         make_recognizer(f"whisper:{tmp_path}?window=99", find_model=pulled, clock=monotonic)
 
 
+def test_a_word_is_as_likely_as_the_least_likely_of_its_pieces() -> None:
+    from turngap.voice.asr.whisper import by_word
+
+    assert by_word([" na", "ï", "ve", "?", " Yes"], [0.0, -1.0, -0.5, -0.1, -2.0, -9.0]) == pytest.approx(
+        (math.exp(-1.0), math.exp(-2.0))
+    )
+    assert by_word([], [-0.5]) == ()
+    assert len(by_word(["No", " way"], [-0.5, -0.5])) == 2, "the first may lack its space"
+
+
 @pytest.mark.model("whisper-base", "recordings")
 def test_a_draft_changes_no_word_whatever_it_says(recognizer: Recognizer) -> None:
     recording = read(pulled("recordings") / "goforward.raw")
     plain = asyncio.run(recognizer.listen().decode(recording.mono))
     assert " ".join(plain.words).lower().startswith("go forward")
+    assert len(plain.sure) == len(plain.words)
+    assert all(0 < sure <= 1 for sure in plain.sure)
     assert [span.what for span in plain.spans] == ["queue", "encode", "decode"]
     assert all(span.stage is Stage.ASR and span.start <= span.end for span in plain.spans)
     for draft in (plain.words, plain.words[:2], ("Go", "backward", "twice"), ("Nothing", "like", "it") * 20):

@@ -118,18 +118,19 @@ class Decoder:
         logits = logits[len(head) - rules.begins_at - 1 :] + rules.banned
         logits[0, list(rules.not_first)] = float("-inf")
         tokens: list[int] = []
-        total, at = 0.0, 0
+        logprobs: list[float] = []
+        at = 0
         while True:
             for row, drafted in zip(logits, (*ahead, None), strict=True):
                 token, logprob = _best(row)
-                total += logprob
+                logprobs.append(logprob)
                 if token == rules.end or token != drafted:
                     break
                 tokens.append(token)
                 at += 1
             heard.length = len(head) + len(tokens)
             if token == rules.end or len(tokens) >= rules.most or rules.stopped():
-                return Chosen(tuple(tokens), logprob=total / (len(tokens) + 1), no_speech=silence)
+                return Chosen(tuple(tokens), logprobs=tuple(logprobs), no_speech=silence)
             tokens.append(token)
             found = caught_up(draft, at, token)
             at = at if found is None else found
@@ -164,11 +165,17 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The tokens after the head, their mean log probability with the end's, and the chance that nobody spoke."""
+    """The tokens after the head, and the chance that nobody spoke."""
 
     tokens: tuple[int, ...]
-    logprob: float
+    logprobs: tuple[float, ...]
+    """Of the tokens, and of the end or what else would have come after them."""
     no_speech: float
+
+    @property
+    def logprob(self) -> float:
+        """The mean."""
+        return sum(self.logprobs) / len(self.logprobs)
 
 
 def _best(logits: Tensor) -> tuple[int, float]:

@@ -145,7 +145,7 @@ class Transcription:
         self._in_flight = None
         self._rest_until = self._heard + round(self._pacing.rest * (self._heard - request.end))
         self._said = result.words
-        self._open.take(result.words, end=request.end)
+        self._open.take(result.words, end=request.end, sure=result.sure)
         self._agreed, self._passed = self._passed, request.end
         if request.final:
             self._final = self._paused_at == request.end

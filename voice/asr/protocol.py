@@ -18,10 +18,12 @@ class Pass:
 
     ``words`` is all of the text from the start of the audio, split at spaces, with the
     recogniser's own case and punctuation. Empty means that there was nothing to hear: silence, noise, or a loop
-    that was cut off.
+    that was cut off. ``sure`` tells for each word how likely the recogniser thinks it is, 0 to 1; it is empty where the
+    recogniser can't say.
     """
 
     words: tuple[str, ...]
+    sure: tuple[float, ...] = ()
     spans: tuple[Span, ...] = ()
 
 

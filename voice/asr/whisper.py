@@ -5,6 +5,7 @@ list of suppressed tokens are used here; encoder and decoder are our own, and ea
 """
 
 import asyncio
+import math
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -136,7 +137,7 @@ class WhisperRecognizer:
             encoded_at = self._clock()
             if abandoned.is_set():
                 raise Abandoned
-            words = loaded.generate(stretch, known, seconds=len(audio) / ASR_RATE_HZ, stopped=abandoned.is_set)
+            words, sure = loaded.generate(stretch, known, seconds=len(audio) / ASR_RATE_HZ, stopped=abandoned.is_set)
             if abandoned.is_set():
                 raise Abandoned
         except (ModelError, Abandoned):
@@ -145,7 +146,7 @@ class WhisperRecognizer:
             raise StageError(Stage.ASR, f"speech model {self._name} failed") from error
         spans.append(Span(stage=Stage.ASR, start=began, end=encoded_at, what="encode"))
         spans.append(Span(stage=Stage.ASR, start=encoded_at, end=self._clock(), what="decode"))
-        return Pass(words=words, spans=tuple(spans))
+        return Pass(words=words, sure=sure, spans=tuple(spans))
 
 
 class _Listener:
@@ -243,8 +244,8 @@ class _Loaded:
 
     def generate(
         self, stretch: _Stretch, known: Known, *, seconds: float, stopped: Callable[[], bool]
-    ) -> tuple[str, ...]:
-        """The words that the decoder finds in what was heard."""
+    ) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        """The words that the decoder finds in what was heard, and how sure it is of each."""
         assert stretch.heard is not None
         tokenizer = self.tokenizer
         previous = self._previous(known.prompt)
@@ -262,11 +263,13 @@ class _Loaded:
         draft = self._encode_text(" ".join(known.draft))
         chosen = self._decoder.choose(stretch.heard, head, draft, rules)
         if is_silence(no_speech=chosen.no_speech, logprob=chosen.logprob):
-            return ()
+            return (), ()
         words = tokenizer.decode(list(chosen.tokens)).split()
         if is_mere_signs(words):
-            return ()
-        return without_loop(words, cut_off=len(chosen.tokens) >= cap)
+            return (), ()
+        kept = without_loop(words, cut_off=len(chosen.tokens) >= cap)
+        sure = by_word([tokenizer.decode([token]) for token in chosen.tokens], chosen.logprobs)
+        return kept, sure[: len(kept)] if len(sure) == len(words) else ()
 
     def _previous(self, prompt: str) -> list[int]:
         return [self.tokenizer.sot_prev, *self._encode_text(prompt)[-PROMPT_TOKENS:]] if prompt else []
@@ -278,6 +281,16 @@ class _Loaded:
         multilingual = self._decoder.vocabulary >= MULTILINGUAL
         vocabulary = Vocabulary.from_file(str(path / "tokenizer.json"))
         return Tokenizer(vocabulary, multilingual, task="transcribe", language=language)
+
+
+def by_word(pieces: Sequence[str], logprobs: Sequence[float]) -> tuple[float, ...]:
+    """How likely each word is: as likely as the least likely of its pieces, the first of which begins with a space."""
+    sure: list[float] = []
+    for piece, logprob in zip(pieces, logprobs, strict=False):
+        if piece.startswith(" ") or not sure:
+            sure.append(1.0)
+        sure[-1] = min(sure[-1], math.exp(logprob))
+    return tuple(sure)
 
 
 def positions(seconds: float) -> int:
