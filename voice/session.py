@@ -207,7 +207,7 @@ class Session:
             self._consider(Words(text=hypothesis.text), Mark.TRANSCRIPT)
         else:
             # The last word may still change; the others are what the next prompt will most likely begin with. Waiting
-            # for the stable ones would prefill half of the words of a read sentence by its end, this does 82 %.
+            # for the stable ones would prefill half of the words of a read sentence by its end, this does 81 %.
             self._answering.prepare(" ".join(hypothesis.words[:-1]))
         await self._door.hypothesis(book.turn, " ".join(hypothesis.stable), " ".join(hypothesis.unstable))
 

@@ -335,7 +335,7 @@ def test_a_client_that_ends_mid_word_is_still_answered() -> None:
 
 
 class SecondThoughts:
-    """A recogniser that is sure of its first words for three seconds, and then hears others."""
+    """A recogniser that is sure of its first words for four seconds, and then hears others."""
 
     REST = ("is", "it", "by", "the", "clock", "on", "the", "wall", "over", "there")
 
@@ -348,7 +348,7 @@ class SecondThoughts:
         self, audio: NDArray[np.float32], *, start: int = 0, draft: Sequence[str] = (), prompt: str = ""
     ) -> Pass:
         seconds = len(audio) / ASR_RATE_HZ
-        first = ("What", "time") if seconds < 3 else ("But", "thyme", "again")
+        first = ("What", "time") if seconds < 4 else ("But", "thyme", "again")
         return Pass(words=(*first, *self.REST[: int(2 * seconds)]))
 
     def describe(self) -> dict[str, str]:
@@ -358,7 +358,7 @@ class SecondThoughts:
 
 
 def test_the_client_is_told_no_stable_word_that_it_does_not_find_in_all_that_follows() -> None:
-    door = converse((3.5, 0.12), (2.0, 3.0), recognizer=SecondThoughts())
+    door = converse((4.5, 0.12), (2.0, 3.0), recognizer=SecondThoughts())
     told = door.of("hypothesis")
     texts = [f"{stable} {unstable}".strip() for stable, unstable in told]
     assert any(stable for stable, _ in told)
