@@ -5,13 +5,15 @@ A shell: :class:`~turngap.voice.session.Session` says what the turn machine asks
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from typing import Final
 
 from turngap.budget.clock import Clock, Ns
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Span, Stage
 from turngap.llm.history import History
+from turngap.voice.asr.stable import plain
 from turngap.voice.book import TurnBook
 from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
 from turngap.voice.manner import Manner, Parts
@@ -20,6 +22,9 @@ from turngap.voice.protocols.door import Door
 from turngap.voice.reply import Reply
 
 logger = logging.getLogger(__name__)
+
+ECHO_WORDS: Final = 2
+"""One word of the reply may be the user's as well."""
 
 
 class Answering:
@@ -106,6 +111,14 @@ class Answering:
         """Go on where we fell silent."""
         assert self._playout is not None
         self._playing = self._tasks.create_task(self._play(self._playout, book, draft))
+
+    def says(self, words: Sequence[str]) -> bool:
+        """Whether these words, two or more, are the reply's own, one after the other."""
+        if self._reply is None or len(words) < ECHO_WORDS:
+            return False
+        said = [plain(word) for clause in self._reply.clauses for word in clause.text.split()]
+        heard = [plain(word) for word in words]
+        return any(said[at : at + len(heard)] == heard for at in range(len(said) - len(heard) + 1))
 
     async def take_floor(self, draft: DraftId, text: str) -> None:
         """The reply is heard: what it answers is history now."""

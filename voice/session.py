@@ -199,7 +199,8 @@ class Session:
             return
         if self._machine.state in (State.CONTESTED, State.OVERLAPPED):
             book.spoken_over = hypothesis.text
-            self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
+            own = self._answering.says(hypothesis.words)  # our voice, out of the user's loudspeaker
+            self._tell(Heard(at=self._clock(), id=draft, text="" if own else hypothesis.text))
             return
         if hypothesis.final and draft == self._machine.live:
             book.transcribed(draft, hypothesis.text, at=self._clock(), spans=listened.spans)

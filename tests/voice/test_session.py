@@ -246,6 +246,16 @@ def test_after_a_cough_the_reply_goes_on_with_the_very_next_sample() -> None:
     np.testing.assert_allclose(played(door), whole, atol=1e-4)
 
 
+def test_the_agents_own_words_out_of_a_loudspeaker_do_not_stop_it() -> None:
+    words = " ".join(f"word{index}" for index in range(40)) + "."
+    reply = f"scripted?reply={words}"
+    own = converse((1.0, 1.0), (0.6, 6.0), llm=reply, asr="scripted?text=word3 word4 word5").of("turn")
+    assert [turn["outcome"] for turn in own] == ["answered"]
+    assert own[0]["spoken_over"].startswith("word3")
+    other = converse((1.0, 1.0), (0.6, 6.0), llm=reply, asr="scripted?text=word3 word5 word4").of("turn")
+    assert other[0]["outcome"] == "interrupted"
+
+
 @dataclass
 class Opinion:
     """A turn-end model that always says the same."""
