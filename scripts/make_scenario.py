@@ -66,8 +66,9 @@ TURNS: Final = (
         name="orders", file=f"{BARISTA}/253b08c9-e468-4e4d-8036-3720fb827f2d.wav", expect="respond",
         after="agent_speech_end", delay_ms=500,
     ),
+    # One that begins at once: where a breath comes first, the agent has stopped before the harness hears an onset.
     Said(
-        name="orders-over-it", file=f"{BARISTA}/b53b17e0-0e9f-478c-a939-05de590c45fc.wav", expect="stop",
+        name="orders-over-it", file=f"{BARISTA}/7d3c97b9-4f83-4def-a080-1b13f661acbf.wav", expect="stop",
         after="agent_speech_start", delay_ms=700,
     ),
     Said(
@@ -101,7 +102,7 @@ TURNS: Final = (
         after="agent_speech_end", delay_ms=1000, cut=(10.0, 13.0),
     ),
     Said(
-        name="orders-again", file=f"{BARISTA}/7d3c97b9-4f83-4def-a080-1b13f661acbf.wav", expect="respond",
+        name="orders-again", file=f"{BARISTA}/b53b17e0-0e9f-478c-a939-05de590c45fc.wav", expect="respond",
         after="previous_turn_end", delay_ms=PATIENCE_MS + 200,
     ),
     Said(
