@@ -93,6 +93,9 @@ FALSE_ALARMS: Final = 3
 """A reply that has stopped for nothing so often stops for words only: music in the room must not make it stutter."""
 
 
+FASTEST: Final[Ns] = 140 * MS
+"""A word, of those who speak fastest: seven a second."""
+
 NOTICED: Final[Ns] = 150 * MS
 """Until a voice is known to be gone, it seems to be there: 50 to 100 ms for the detector, and a loop that is busy. So
 one that seems to be there for half a second has lasted for 350 ms, which hardly a "mhm" does."""
@@ -279,8 +282,11 @@ class TurnMachine:
         yield GoOn(self._live.turn)
 
     def _weigh(self, event: Heard) -> Iterator[Effect]:
-        self._contest_heard = event.text
-        claim, pause = self._claims(event.text), self._contest_pause
+        pause = self._contest_pause
+        lasted = (event.at if pause is None else pause.speech_end) - self._onset
+        # More words than anybody says in that time are a recogniser's dream of a noise.
+        self._contest_heard = event.text if len(event.text.split()) <= 1 + lasted // FASTEST else ""
+        claim = self._claims(self._contest_heard)
         if claim is Claim.SURE or (claim is Claim.DOUBTFUL and self._lasted(event.at)):
             yield from self._lose_floor()
         elif pause is not None:

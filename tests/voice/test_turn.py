@@ -303,6 +303,15 @@ def test_a_noise_that_lasts_is_spoken_over_until_there_are_words_in_it() -> None
     assert effects[2:4] == [(2300 * MS, SpeakOn(FIRST)), (2400 * MS, Hush(FIRST))]
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"), [("wait a minute", Hush(FIRST)), ("this is the end of the video", SpeakOn(FIRST))]
+)
+def test_more_words_than_can_be_said_in_that_time_are_none(text: str, answer: Effect) -> None:
+    machine = speaking(TurnMachine(claims=claims))
+    effects = play(machine, SpeechStarted(at=1500 * MS), pause(1990, due=2300), heard(1995, FIRST, text))
+    assert effects[3] == (1995 * MS, answer)
+
+
 def test_a_cough_whose_words_are_late_is_not_waited_for() -> None:
     machine = speaking(TurnMachine(claims=claims, decide=500 * MS))
     effects = play(machine, SpeechStarted(at=1500 * MS), pause(1800, due=2000), heard(2200, FIRST, ""), until=2300 * MS)
