@@ -118,6 +118,7 @@ def summarise(measured: Measured, args: argparse.Namespace) -> dict[str, Any]:
             [None if turn["reported_gap_ms"] is None else turn["reported_gap_ms"] - HANGOVER_MS for turn in turns]
         ).to_json("p50", "p95", "p99", "max"),
         "residual_ms": Summary.of([turn["residual_ms"] for turn in turns]).to_json("p50", "p95", "max"),
+        "final_transcript_ms": final_transcript_ms(turns),
         "loop_late_ms": measured.loop_late_ms,
         "rss_mb_ready": memory[0][1] / 1e6,
         "rss_mb_settled": settled[0] / 1e6,
@@ -125,6 +126,13 @@ def summarise(measured: Measured, args: argparse.Namespace) -> dict[str, Any]:
         "rss_mb_peak": max(rss for _, rss in memory) / 1e6,
         "rss_growth": settled[-1] / settled[0] - 1,
     }
+
+
+def final_transcript_ms(turns: Sequence[dict[str, Any]], share: float = 0.2) -> dict[str, float | None]:
+    """From the pause to the final transcript: medians of the first and of the last fifth of the turns."""
+    took = [turn["marks"]["transcript"] - turn["marks"]["pause"] for turn in turns if "transcript" in turn["marks"]]
+    part = max(1, round(len(took) * share))
+    return {"first": Summary.of(took[:part]).p50, "last": Summary.of(took[-part:]).p50}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
