@@ -142,8 +142,9 @@ class _Listening:
             case Onset(start=start):
                 self._onset = start
                 await self._tell(SpeechStarted(at=self._hearing.moment(start)))
-            case Pause(endpoint=endpoint):
-                await self._tell(SpeechPaused(at=self._now, endpoint_due=self._hearing.moment(endpoint)))
+            case Pause(speech_end=speech_end, endpoint=endpoint):
+                end, due = self._hearing.moment(speech_end), self._hearing.moment(endpoint)
+                await self._tell(SpeechPaused(at=self._now, speech_end=end, endpoint_due=due))
             case Reconsidered(endpoint=endpoint):
                 await self._tell(EndpointMoved(at=self._now, due=self._hearing.moment(endpoint)))
             case Ask(end=end):
