@@ -53,7 +53,7 @@ class OurEars:
     """A voice detector and one of the policies above."""
 
     def __init__(self, spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> None:
-        own = {"hangover"} if spec.name == "fixed" else {"certainty", "longest"}
+        own = {"hangover"} if spec.name == "fixed" else {"certainty", "longest", "threads"}
         spec.reject_unknown({"enter", "leave", "vad"} | own)
         self._name = spec.name
         self._hangover_ms = spec.number("hangover", HANGOVER_MS)
@@ -80,7 +80,8 @@ class OurEars:
         if self._name in ASKING:
             from turngap.voice.endpointing.smart_turn import SmartTurn
 
-            self._turn_end = SmartTurn(find_model("smart-turn-v3.2"), clock=clock)
+            threads = int(spec.number("threads", 2))
+            self._turn_end = SmartTurn(find_model("smart-turn-v3.2"), clock=clock, threads=threads)
 
     async def warm(self) -> None:
         if self._turn_end is not None:
