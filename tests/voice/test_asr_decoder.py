@@ -46,24 +46,39 @@ def weights() -> dict[str, NDArray[np.float32]]:
     return found
 
 
-def chosen(*draft: int, seed: int = 0, most: int = 30) -> tuple[int, ...]:
-    from turngap.voice.asr.decoder import Decoder, Rules
+HEAD = [1, 2, 3]
+
+
+def listening(seed: int) -> tuple[Any, Any]:
+    """A decoder, and audio of chance that it has heard."""
+    from turngap.voice.asr.decoder import Decoder
 
     decoder = Decoder(weights(), precision="fp32")
     heard = decoder.listen(decoder.memory(30))
     encoded = np.random.default_rng(seed).normal(0, 1, (25, WIDTH)).astype(np.float32)
     decoder.hear(torch.from_numpy(encoded), heard.cross, first=0)
     heard.attended = 25
-    rules = Rules(
+    return decoder, heard
+
+
+def rules(*, most: int = 30, stopped: bool = False) -> Any:
+    from turngap.voice.asr.decoder import Rules
+
+    return Rules(
         begins_at=1,
         banned=torch.zeros(TOKENS),
         not_first=(END,),
         end=END,
         no_speech=NO_SPEECH,
         most=most,
-        stopped=lambda: False,
+        stopped=lambda: stopped,
     )
-    return decoder.choose(heard, [1, 2, 3], draft, rules).tokens
+
+
+def chosen(*draft: int, seed: int = 0, most: int = 30) -> tuple[int, ...]:
+    decoder, heard = listening(seed)
+    tokens: tuple[int, ...] = decoder.choose(heard, HEAD, draft, rules(most=most)).tokens
+    return tokens
 
 
 @settings(max_examples=40)
@@ -87,6 +102,26 @@ def test_a_draft_is_taken_up_again_where_the_token_stands_near(token: int, found
 def test_the_end_is_kept_to() -> None:
     assert len(chosen(most=5)) == 5
     assert len(chosen(*chosen(), most=5)) == 5
+
+
+def test_the_text_before_is_taken_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder, heard = listening(0)
+    forward, taken_in = decoder.forward, []
+
+    def watched(ids: list[int], heard: Any, *, last: int) -> Any:
+        taken_in.append(ids[:2])
+        return forward(ids, heard, last=last)
+
+    monkeypatch.setattr(decoder, "forward", watched)
+    found, begun = [], []
+    for head in (HEAD, HEAD, [7, *HEAD[1:]]):
+        taken_in.clear()
+        found.append(decoder.choose(heard, head, (), rules()))
+        begun.append(taken_in[0])
+    assert begun == [[1, 2], [2, 3], [7, 2]]
+    assert found[1].tokens == found[0].tokens
+    assert found[1].logprobs == pytest.approx(found[0].logprobs, abs=1e-3)
+    assert found[2].logprobs != pytest.approx(found[0].logprobs, abs=1e-3)
 
 
 def encoder_weights() -> dict[str, NDArray[np.float32]]:
