@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 from turngap.voice.endpointing.protocol import (
     VAD_RATE_HZ,
-    Ask,
     Endpointing,
     Evidence,
     Floor,
@@ -92,9 +91,9 @@ class _Course:
                     self.due = max(endpoint, now)
                     if endpoint > now and not self._is_heard(now):
                         self.passed = None
-                case Ask(end=end):
+                case _:
                     self.asks += 1
-                    opinion = TurnEnd(end=end, probability=self.trace.opinion(end))
+                    opinion = TurnEnd(end=floor.end, probability=self.trace.opinion(floor.end))
                     self.queue.append((now + self.delays.opinion, opinion))
         self.pass_until(now)
 
