@@ -59,6 +59,7 @@ class Turn:
 
 def labelled_turns(manifest: Path, condition: str, noise: Path | None, room: Path | None) -> Iterator[Turn]:
     """Every turn of the sets, as it sounds under ``condition``."""
+    around, response = _mono(noise), _mono(room)
     for line in manifest.read_text("utf-8").splitlines():
         row = json.loads(line)
         name, segments = row["set"].rpartition("/")[2], row["speech_segments_s"]
@@ -74,8 +75,8 @@ def labelled_turns(manifest: Path, condition: str, noise: Path | None, room: Pat
                 VAD_RATE_HZ,
                 condition,
                 speech=segments,
-                noise=_mono(noise),
-                room=_mono(room),
+                noise=around,
+                room=response,
                 seed=len(samples),
             )
             for number, (start_s, end_s) in enumerate(ends):

@@ -189,4 +189,4 @@ class _Listening:
             if hypothesis is not None and hypothesis.final:
                 self._heeded.turns[-1].text = hypothesis.text
                 await self._tell(Heard(at=self._now, id=self._machine.live, text=hypothesis.text))
-                await self._consider(Words(text=hypothesis.text))
+                await self._consider(Words(end=request.end, text=hypothesis.text))

@@ -23,9 +23,10 @@ VOICED = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listened:
-    """The words after a pass, the draft that was live when it began, and the work it took."""
+    """The words after a pass, the sample it listened up to, the draft that was live when it began, its work."""
 
     hypothesis: Hypothesis
+    end: int
     draft: DraftId
     spans: tuple[Span, ...]
 
@@ -94,4 +95,4 @@ class Listening:
             return  # nobody waits for it any more
         if not hypothesis.final:
             self._next(draft)
-        await self._tell(Listened(hypothesis=hypothesis, draft=draft, spans=heard.spans))
+        await self._tell(Listened(hypothesis=hypothesis, end=request.end, draft=draft, spans=heard.spans))

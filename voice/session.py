@@ -205,7 +205,7 @@ class Session:
         if hypothesis.final and draft == self._machine.live:
             book.transcribed(draft, hypothesis.text, at=self._clock(), spans=listened.spans)
             self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
-            self._consider(Words(text=hypothesis.text), Mark.TRANSCRIPT)
+            self._consider(Words(end=listened.end, text=hypothesis.text), Mark.TRANSCRIPT)
         else:
             # The last word may still change; the others are what the next prompt will most likely begin with. Waiting
             # for the stable ones would prefill half of the words of a read sentence by its end, this does 81 %.

@@ -87,6 +87,7 @@ class Yielding(Enum):
     TO_WORDS = "words"
     """We speak on until there are words."""
     NEVER = "never"
+    """Who is still speaking when our reply ends has the next turn."""
 
 
 FALSE_ALARMS: Final = 3
@@ -260,8 +261,6 @@ class TurnMachine:
         yield from self._end_turn(self._spoken())
 
     def _contest(self, event: SpeechStarted) -> Iterator[Effect]:
-        if self._yielding is Yielding.NEVER:
-            return
         self._onset = event.at
         self._contest_heard = self._contest_pause = None
         yield Contest(self._live)
@@ -286,7 +285,7 @@ class TurnMachine:
         lasted = (event.at if pause is None else pause.speech_end) - self._onset
         # More words than anybody says in that time are a recogniser's dream of a noise.
         self._contest_heard = event.text if len(event.text.split()) <= 1 + lasted // FASTEST else ""
-        claim = self._claims(self._contest_heard)
+        claim = Claim.NONE if self._yielding is Yielding.NEVER else self._claims(self._contest_heard)
         if claim is Claim.SURE or (claim is Claim.DOUBTFUL and self._lasted(event.at)):
             yield from self._lose_floor()
         elif pause is not None:

@@ -25,6 +25,7 @@ from turngap.voice.endpointing.protocol import (
 from turngap.voice.endpointing.weighing import Weighing, Weights
 
 SPEECH_END = 40 * FRAME_SAMPLES
+FAR = 1000 * FRAME_SAMPLES
 
 
 class Score:
@@ -128,7 +129,7 @@ def test_an_unfinished_phrase_takes_back_what_sounded_like_an_end() -> None:
     score = Score(Weighing(lexicon=ENGLISH))
     score.pause()
     quick = score.sounds(0.9)
-    slow = score.told(Words(text="I would like a"))
+    slow = score.told(Words(end=FAR, text="I would like a"))
     assert slow.endpoint > quick.endpoint
     assert (quick.reason, slow.reason) == ("turn end", "unfinished phrase")
 
@@ -140,7 +141,7 @@ def test_a_yes_that_was_asked_for_is_a_whole_turn() -> None:
         policy.told(AgentSaid(text=asked))
         score = Score(policy)
         score.pause()
-        waits.append(score.told(Words(text="yes")).endpoint)
+        waits.append(score.told(Words(end=FAR, text="yes")).endpoint)
     assert waits[1] < waits[0]
 
 
@@ -157,7 +158,7 @@ def test_who_pauses_for_long_is_waited_for() -> None:
 def test_evidence_that_belongs_to_no_pause_changes_nothing() -> None:
     score = Score(Weighing(lexicon=ENGLISH))
     late = TurnEnd(end=SPEECH_END, probability=0.9)
-    assert score.policy.told(late) == score.policy.told(Words(text="yes")) == []
+    assert score.policy.told(late) == score.policy.told(Words(end=FAR, text="yes")) == []
     score.pause()
     score.play(*[0.95] * 10)
     assert score.policy.told(late) == []
@@ -166,10 +167,31 @@ def test_evidence_that_belongs_to_no_pause_changes_nothing() -> None:
     assert score.policy.told(late) == [], "asked at the pause before"
 
 
+def test_the_words_of_an_earlier_pause_are_no_evidence_about_this_one() -> None:
+    score = Score(Weighing(lexicon=ENGLISH))
+    score.pause()
+    score.play(*[0.95] * 10)
+    score.pause()
+    assert score.policy.told(Words(end=42 * FRAME_SAMPLES, text="I would like a")) == []
+
+
+def test_who_speaks_over_the_agent_has_not_paused_before() -> None:
+    waits = []
+    for over in (False, True):
+        score = Score(Weighing(asks=False))
+        score.pause()
+        score.play(*[0.02] * 26)
+        score.policy.told(AgentSpeaks(speaks=over))
+        score.play(*[0.95] * 10)
+        pause = score.pause()
+        waits.append(pause.endpoint - pause.speech_end)
+    assert waits[0] > waits[1]
+
+
 def test_without_a_lexicon_words_are_no_evidence() -> None:
     score = Score(Weighing())
     score.pause()
-    assert score.policy.told(Words(text="I would like a")) == []
+    assert score.policy.told(Words(end=FAR, text="I would like a")) == []
 
 
 def test_the_end_of_the_audio_ends_the_turn() -> None:

@@ -341,9 +341,17 @@ def test_a_reply_that_was_stopped_for_nothing_too_often_stops_for_words_only() -
     assert effects[:2] == [(5000 * MS, Contest(FIRST)), (5300 * MS, Hush(FIRST))]
 
 
-def test_an_agent_that_never_yields_hears_nothing_over_its_reply() -> None:
+def test_an_agent_that_never_yields_says_all_of_its_reply() -> None:
     machine = speaking(TurnMachine(yielding=Yielding.NEVER))
-    assert play(machine, SpeechStarted(at=1500 * MS), pause(2500, due=2700), until=4000 * MS) == []
+    play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, "wait a minute"), pause(2500, due=2700))
+    effects = play(machine, heard(2600, FIRST, "wait a minute"), AudioEnded(at=4000 * MS, id=FIRST))
+    assert effects == [(4000 * MS, EndTurn(FIRST, Outcome.ANSWERED))]
+
+
+def test_who_still_speaks_when_it_ends_has_the_next_turn() -> None:
+    machine = speaking(TurnMachine(yielding=Yielding.NEVER))
+    effects = play(machine, SpeechStarted(at=1500 * MS), AudioEnded(at=1900 * MS, id=FIRST))
+    assert effects[1:] == [(1900 * MS, EndTurn(FIRST, Outcome.ANSWERED)), (1900 * MS, BeginTurn(2, 1500 * MS))]
 
 
 def test_an_agent_that_yields_to_words_does_not_stop_for_a_voice() -> None:

@@ -77,8 +77,9 @@ class TurnEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What the user has said in this turn, up to the present pause."""
+    """What the user has said in this turn, up to sample ``end``."""
 
+    end: int
     text: str
 
 

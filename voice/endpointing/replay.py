@@ -86,7 +86,7 @@ class _Course:
                 case Pause(endpoint=endpoint):
                     self.due = endpoint
                     self.words_at = now + self.delays.words
-                    self.queue.append((self.words_at, Words(text=self.trace.words(now))))
+                    self.queue.append((self.words_at, Words(end=now, text=self.trace.words(now))))
                 case Reconsidered(endpoint=endpoint):
                     self.due = max(endpoint, now)
                     if endpoint > now and not self._is_heard(now):

@@ -127,7 +127,7 @@ class Weighing:
             case TurnEnd():
                 self._early = evidence
                 return self._reconsidered() if self._agrees(evidence) else []
-            case Words(text=text) if self._gone and self._lexicon is not None:
+            case Words(end=end, text=text) if self._gone and end >= self._gone.speech_end and self._lexicon is not None:
                 self._standing = standing(text, self._lexicon, asked=self._asked)
                 return self._reconsidered()
         return []
@@ -162,7 +162,8 @@ class Weighing:
 
     def _resumed(self, onset: Onset) -> list[Floor]:
         if self._gone is not None:
-            self._patience.paused(_ms(onset.start - self._gone.speech_end))
+            if not self._voicing.contested:  # who speaks over the agent has not paused, but listened
+                self._patience.paused(_ms(onset.start - self._gone.speech_end))
             self._gone = None
         return [onset]
 
