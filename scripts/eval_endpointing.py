@@ -29,8 +29,7 @@ from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.protocol import FRAME_SAMPLES, VAD_RATE_HZ, Endpointing, Frame, Onset
 from turngap.voice.endpointing.replay import Decided, Delays, Trace, replay
 from turngap.voice.endpointing.silero import Silero
-from turngap.voice.endpointing.smart_turn import SAMPLES as JUDGED
-from turngap.voice.endpointing.smart_turn import SmartTurn
+from turngap.voice.endpointing.smart_turn import HEARD_S, SmartTurn
 from turngap.voice.endpointing.voicing import Voicing
 from turngap.voice.endpointing.weighing import Weighing
 from turngap.voice.models import store
@@ -42,9 +41,11 @@ HANGOVERS: Final = (100, 200, 300, 400, 500, 650, 800, 1000, 1300)
 class Models:
     """The real models, asked once for each thing."""
 
-    def __init__(self, cache: Path) -> None:
+    def __init__(self, cache: Path, heard_s: int) -> None:
         self._silero = Silero(store.find("silero-vad"))
-        self._smart_turn = SmartTurn(store.find("smart-turn-v3.2"), clock=monotonic)
+        self._smart_turn = SmartTurn(store.find("smart-turn-v3.2"), clock=monotonic, heard_s=heard_s)
+        self._heard = heard_s * VAD_RATE_HZ
+        self._opinions = f"opinion after {heard_s} s"
         self._recognizer = make_recognizer("whisper", find_model=store.find, clock=monotonic)
         self._cache = cache
         self.judged_ms: list[float] = []
@@ -53,17 +54,18 @@ class Models:
     def trace(self, turn: Turn) -> tuple[Trace, Callable[[], None]]:
         """What is heard of ``turn``, and what writes down what was asked of it."""
         path = self._cache / f"{turn.key}.json"
-        known = json.loads(path.read_text("utf-8")) if path.is_file() else {"vad": None, "opinion": {}, "words": {}}
+        known = json.loads(path.read_text("utf-8")) if path.is_file() else {"vad": None, "words": {}}
+        opinions = known.setdefault(self._opinions, {})
         size = sum(len(part) for part in known.values() if part)
         frames = self._frames(turn.samples, known)
         start = _onset(frames)
 
         def opinion(end: int) -> float:
-            if str(end) not in known["opinion"]:
+            if str(end) not in opinions:
                 began = time.perf_counter()
-                known["opinion"][str(end)] = self._smart_turn.judge_now(turn.samples[max(start, end - JUDGED) : end])
+                opinions[str(end)] = self._smart_turn.judge_now(turn.samples[max(start, end - self._heard) : end])
                 self.judged_ms.append(1000 * (time.perf_counter() - began))
-            return float(known["opinion"][str(end)])
+            return float(opinions[str(end)])
 
         def words(end: int) -> str:
             if str(end) not in known["words"]:
@@ -228,6 +230,7 @@ def main() -> None:
     parser.add_argument("--room", type=Path, help="a room's impulse response, for far-field")
     parser.add_argument("--group", action="append", choices=SETS, help="default: all")
     parser.add_argument("--limit", type=int, help="turns of each group")
+    parser.add_argument("--heard-s", type=int, default=HEARD_S, help="seconds that the turn-end model is given")
     parser.add_argument("--opinion-ms", type=float, default=120, help="how late the turn-end model answers")
     parser.add_argument("--words-ms", type=float, default=210, help="from the pause to its final transcript")
     parser.add_argument("--reply-ms", type=float, default=220, help="from there to the first audible sample")
@@ -239,7 +242,7 @@ def main() -> None:
     delays = Delays(
         opinion=round(options.opinion_ms * ms), words=round(options.words_ms * ms), reply=round(options.reply_ms * ms)
     )
-    models = Models(options.cache)
+    models = Models(options.cache, options.heard_s)
     results: dict[str, list[Point]] = {}
     for condition in options.condition or ["clean"]:
         parse(condition)

@@ -20,6 +20,7 @@ from turngap.llm.spec import Spec
 from turngap.voice.asr.incremental import Transcription
 from turngap.voice.asr.protocol import Recognizer
 from turngap.voice.asr.registry import make_recognizer
+from turngap.voice.asr.stable import Hypothesis
 from turngap.voice.audio.level import SILENCE_DB
 from turngap.voice.audio.pcm import from_pcm16, to_pcm16
 from turngap.voice.effects import BeginTurn, Commit, Effect, EndTurn, GoOn, Transcribe
@@ -28,6 +29,7 @@ from turngap.voice.endpointing.protocol import (
     VAD_RATE_HZ,
     Ask,
     Evidence,
+    Fading,
     Floor,
     Frame,
     Onset,
@@ -109,7 +111,7 @@ class _Listening:
         self._turn_end = ear.ears.turn_end()
         self._hearing = Hearing(rate_hz, ear.ears.listen(), self._endpointing, lambda: self._now)
         self._machine = TurnMachine()
-        self._onset = 0
+        self._onset = self._speech_end = 0
         self._transcription: Transcription | None = None
         self._listener = ear.recognizer.listen()
         self._heeded = Heeded(name, len(samples) / rate_hz)
@@ -143,10 +145,14 @@ class _Listening:
                 self._onset = start
                 await self._tell(SpeechStarted(at=self._hearing.moment(start)))
             case Pause(speech_end=speech_end, endpoint=endpoint):
+                self._speech_end = speech_end
                 end, due = self._hearing.moment(speech_end), self._hearing.moment(endpoint)
                 await self._tell(SpeechPaused(at=self._now, speech_end=end, endpoint_due=due))
             case Reconsidered(endpoint=endpoint):
                 await self._tell(EndpointMoved(at=self._now, due=self._hearing.moment(endpoint)))
+            case Fading() if self._transcription is not None:
+                self._transcription.fading()
+                await self._transcribe_next(self._transcription)
             case Ask(end=end):
                 if self._turn_end is not None:
                     probability, _ = await self._turn_end.judge(self._hearing.log.slice(end - JUDGED_SAMPLES, end))
@@ -170,8 +176,10 @@ class _Listening:
                 case GoOn() if self._transcription is not None:
                     self._transcription.resumed()
                 case Transcribe() if self._transcription is not None:
-                    self._transcription.paused(self._hearing.log.end)
+                    self._transcription.paused(self._hearing.log.end, speech_end=self._speech_end)
                     await self._transcribe_next(self._transcription)
+                    if (hypothesis := self._transcription.hypothesis).final:
+                        await self._understood(hypothesis, self._hearing.log.end)
                 case Commit(id=draft):
                     self._heeded.turns[-1].replied = True
                     await self._tell(AudioStarted(at=self._now, id=draft))
@@ -185,8 +193,9 @@ class _Listening:
         while (request := transcription.wants()) is not None:
             audio = self._hearing.log.slice(request.start, request.end)
             heard = await self._listener.decode(audio, start=request.start, draft=request.draft, prompt=request.prompt)
-            hypothesis = transcription.take(request, heard)
-            if hypothesis is not None and hypothesis.final:
-                self._heeded.turns[-1].text = hypothesis.text
-                await self._tell(Heard(at=self._now, id=self._machine.live, text=hypothesis.text))
-                await self._consider(Words(end=request.end, text=hypothesis.text))
+            transcription.take(request, heard)
+
+    async def _understood(self, hypothesis: Hypothesis, end: int) -> None:
+        self._heeded.turns[-1].text = hypothesis.text
+        await self._tell(Heard(at=self._now, id=self._machine.live, text=hypothesis.text))
+        await self._consider(Words(end=end, text=hypothesis.text))

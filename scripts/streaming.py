@@ -23,6 +23,7 @@ from turngap.voice.client.recording import read, resampled
 FRAME = 512
 LEAD = samples(0.3)
 """Audio before the onset that a turn begins with."""
+FADING = samples(0.05)
 NOTICED = samples(0.08)
 ENDPOINT = samples(0.2)
 GAP = samples(0.25)
@@ -54,6 +55,12 @@ class Outcome:
     interims: int = 0
     superseded: int = 0
     spans_ms: dict[str, list[float]] = field(default_factory=dict)
+
+    def ended(self, turn: Transcription, after: int) -> "Outcome":
+        """The turn's words are final, so many samples after the voice."""
+        self.text = turn.hypothesis.text
+        self.final_ms = 1000 * (after - ENDPOINT) / ASR_RATE_HZ
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,22 +182,24 @@ async def stream(clip: Clip, recognizer: Recognizer, feeding: Feeding) -> Outcom
         while running is not None and running.ends <= now:
             done, running = running, None
             turn.take(done.request, done.result)
-            if done.request.final and done.request.end == speech_end + NOTICED:
-                out.text = turn.hypothesis.text
-                out.final_ms = 1000 * (done.ends - speech_end - ENDPOINT) / ASR_RATE_HZ
-                return out
+            if turn.hypothesis.final and done.request.end >= speech_end:
+                return out.ended(turn, done.ends - speech_end)
             running = await _start(turn, audio, listener, out, done.ends, feeding)
         voiced_now = any(begin <= now - FRAME // 2 < end for begin, end in clip.speech)
         recent = audio[max(0, now - FRAME) : now]
         level = 10 * np.log10(float(np.mean(recent**2)) + 1e-10) if len(recent) else -100.0
         turn.heard(now, voiced=voiced_now, level_db=level)
+        if any(end + FADING <= now < end + FADING + FRAME for _, end in clip.speech):
+            turn.fading()
         gone = next((end for _, end in clip.speech if end + NOTICED <= now < end + NOTICED + FRAME), None)
         if gone is not None and not any(begin < now <= end for begin, end in clip.speech):
             paused = True
-            turn.paused(gone + NOTICED)
+            turn.paused(gone + NOTICED, speech_end=gone)
             if gone == speech_end:
                 settled = turn.hypothesis
                 out.stable_share = len(settled.stable) / len(settled.words) if settled.words else None
+                if settled.final:
+                    return out.ended(turn, NOTICED)
         elif paused and voiced_now:
             paused = False
             turn.resumed()

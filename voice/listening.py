@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Span
@@ -23,7 +23,7 @@ VOICED = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listened:
-    """The words after a pass, the sample it listened up to, the draft that was live when it began, its work."""
+    """The words after a pass, the sample it listened up to, the draft that waits for them, its work."""
 
     hypothesis: Hypothesis
     end: int
@@ -52,47 +52,61 @@ class Listening:
         self._transcription = Transcription(0)
         self._listener = recognizer.listen()
         self._passing: asyncio.Task[None] | None = None
+        self._draft = DraftId(0, 0, 0)
+        self._latest: Listened | None = None
 
     def begin(self, start: int, pacing: Pacing | None = None) -> None:
         """A voice begins at sample ``start``; words of the one before are not told any more."""
         self._transcription = Transcription(start, pacing=pacing)
         self._listener = self._recognizer.listen()
+        self._latest = None
 
     def hear(self, frame: Frame, draft: DraftId) -> None:
         """Keep the running hypothesis fresh."""
         level = max(frame.levels_db, default=SILENCE_DB)
+        self._draft = draft
         self._transcription.heard(frame.end, voiced=frame.probability >= VOICED, level_db=level)
-        self._next(draft)
+        self._next()
 
-    def paused(self, draft: DraftId) -> None:
-        """The voice is gone: its words up to here are wanted now."""
-        self._transcription.paused(self._log.end)
-        self._next(draft)
+    def fading(self) -> None:
+        """The voice may be gone: listen to all of it now, in case it is."""
+        self._transcription.fading()
+        self._next()
+
+    async def paused(self, draft: DraftId, *, speech_end: int) -> None:
+        """The voice is gone since sample ``speech_end``: its words are wanted now, for ``draft``."""
+        self._draft = draft
+        self._transcription.paused(self._log.end, speech_end=speech_end)
+        self._next()
+        hypothesis = self._transcription.hypothesis
+        if hypothesis.final and self._latest is not None:
+            await self._tell(replace(self._latest, hypothesis=hypothesis, draft=draft))
 
     def resumed(self) -> None:
         """The same voice goes on."""
         self._transcription.resumed()
 
-    def _next(self, draft: DraftId) -> None:
+    def _next(self) -> None:
         """Start the pass that is wanted now, if one is."""
         request = self._transcription.wants()
         if request is None:
             return
         if request.supersedes is not None and self._passing is not None:
             self._passing.cancel()
-        self._passing = self._tasks.create_task(self._pass(request, draft, self._transcription))
+        self._passing = self._tasks.create_task(self._pass(request, self._transcription))
 
-    async def _pass(self, request: PassRequest, draft: DraftId, transcription: Transcription) -> None:
+    async def _pass(self, request: PassRequest, transcription: Transcription) -> None:
         try:
             audio = self._log.slice(request.start, request.end)
             heard = await self._listener.decode(audio, start=request.start, draft=request.draft, prompt=request.prompt)
         except StageError as error:
-            transcription.drop(request)
-            await self._fail(draft if request.final else None, error)
+            awaited = transcription.drop(request)
+            await self._fail(self._draft if awaited else None, error)
             return
         hypothesis = transcription.take(request, heard)
         if hypothesis is None or transcription is not self._transcription:
             return  # nobody waits for it any more
         if not hypothesis.final:
-            self._next(draft)
-        await self._tell(Listened(hypothesis=hypothesis, end=request.end, draft=draft, spans=heard.spans))
+            self._next()
+        self._latest = Listened(hypothesis=hypothesis, end=request.end, draft=self._draft, spans=heard.spans)
+        await self._tell(self._latest)

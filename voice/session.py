@@ -41,6 +41,7 @@ from turngap.voice.endpointing.protocol import (
     AgentSpeaks,
     Ask,
     Evidence,
+    Fading,
     Frame,
     Onset,
     Pause,
@@ -173,6 +174,9 @@ class Session:
             case Reconsidered(endpoint=endpoint, reason=reason):
                 self._wait = Wait(reason, released_by, self._clock(), before=self._wait.reason)
                 self._tell(EndpointMoved(at=self._clock(), due=self._hearing.moment(endpoint)))
+            case Fading():
+                if self._book is not None:
+                    self._listening.fading()
             case Ask(end=end):
                 if self._turn_end is not None and self._machine.state in (State.USER, State.PAUSED):
                     self._tasks.create_task(self._judge(self._turn_end, end))
@@ -251,7 +255,7 @@ class Session:
             case GoOn():
                 self._listening.resumed()
             case Transcribe(id=draft):
-                self._transcribe(draft, book)
+                await self._transcribe(draft, book)
             case Draft(id=draft, text=text):
                 answering.draft(draft, text, book)
             case Endpoint(id=draft):
@@ -267,7 +271,7 @@ class Session:
             case Contest():
                 self._contest()
             case Understand(id=draft):
-                self._listening.paused(draft)
+                await self._listening.paused(draft, speech_end=self._pause().speech_end)
             case FallSilent():
                 await answering.fall_silent()
             case SpeakOn(id=draft):
@@ -293,13 +297,17 @@ class Session:
         self._hearing.log.forget_before(self._contested)
         self._listening.begin(self._contested, CONTEST)
 
-    def _transcribe(self, draft: DraftId, book: TurnBook) -> None:
+    async def _transcribe(self, draft: DraftId, book: TurnBook) -> None:
+        pause = self._pause()
+        speech_end_at = self._hearing.moment(pause.speech_end)
+        spans = () if self._paused is None else self._paused.spans
+        book.paused(draft, pause, speech_end_at=speech_end_at, at=self._clock(), spans=spans)
+        await self._listening.paused(draft, speech_end=pause.speech_end)
+
+    def _pause(self) -> Pause:
         assert self._paused is not None
         assert isinstance(self._paused.floor, Pause)
-        pause = self._paused.floor
-        speech_end_at = self._hearing.moment(pause.speech_end)
-        book.paused(draft, pause, speech_end_at=speech_end_at, at=self._clock(), spans=self._paused.spans)
-        self._listening.paused(draft)
+        return self._paused.floor
 
     def _endpoint(self, draft: DraftId, due: Ns | None, book: TurnBook) -> None:
         now, wait = self._clock(), self._wait

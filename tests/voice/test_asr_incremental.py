@@ -85,7 +85,7 @@ def test_the_words_of_a_pass_are_the_draft_of_the_next() -> None:
     heard(turn, wanted(turn), "What time is it")
     speak(turn, 2.0, 3.0)
     assert wanted(turn).draft == ("What", "time", "is", "it")
-    turn.paused(samples(3.1))
+    turn.paused(samples(3.1), speech_end=samples(3.1))
     assert wanted(turn).draft == ("What", "time", "is", "it")
 
 
@@ -95,7 +95,7 @@ def test_words_that_no_pass_changed_for_long_are_stable_and_hold_against_the_fin
     heard(turn, wanted(turn), "what time.")
     speak(turn, 1.0, 3.6)
     assert heard(turn, wanted(turn), "What time is it") == Hypothesis(stable=("What", "time"), unstable=("is", "it"))
-    turn.paused(samples(3.9))
+    turn.paused(samples(3.9), speech_end=samples(3.9))
     final = heard(turn, wanted(turn), "But time was it now?")
     assert final == Hypothesis(stable=("What", "time"), unstable=("was", "it", "now?"), final=True)
 
@@ -108,14 +108,14 @@ def test_the_draft_is_what_was_heard_and_not_what_stands() -> None:
     heard(turn, wanted(turn), "what time is")
     speak(turn, 3.6, 4.4)
     assert heard(turn, wanted(turn), "but time is it").text == "what time is it"
-    turn.paused(samples(4.5))
+    turn.paused(samples(4.5), speech_end=samples(4.5))
     assert wanted(turn).draft == ("but", "time", "is", "it")
 
 
 def test_a_pause_wants_one_final_pass_over_the_whole_segment() -> None:
     turn = Transcription(1000)
     speak(turn, 0.1, 1.0)
-    turn.paused(samples(1.1))
+    turn.paused(samples(1.1), speech_end=samples(1.1))
     request = wanted(turn)
     assert (request.start, request.end, request.final) == (1000, samples(1.1), True)
     assert turn.wants() is None
@@ -126,17 +126,82 @@ def test_the_final_pass_supersedes_an_interim_one_whose_result_is_then_dropped()
     turn = Transcription(0)
     speak(turn, 0.0, 1.0)
     interim = wanted(turn)
-    turn.paused(samples(1.1))
+    turn.paused(samples(1.1), speech_end=samples(1.1))
     final = wanted(turn)
     assert final.supersedes == interim.id
     assert turn.take(interim, Pass(words=("no",))) is None
     assert heard(turn, final, "now").text == "now"
 
 
+def test_a_voice_that_fades_is_listened_to_at_once_and_a_pause_that_was_covered_needs_no_other_pass() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    interim = wanted(turn)
+    speak(turn, 1.0, 1.2)
+    turn.fading()
+    foreseen = wanted(turn)
+    assert (foreseen.end > interim.end, foreseen.final, foreseen.supersedes) == (True, False, interim.id)
+    turn.paused(samples(1.25), speech_end=samples(1.16))
+    assert turn.wants() is None
+    assert heard(turn, foreseen, "yes") == Hypothesis(unstable=("yes",), final=True)
+
+
+def test_words_that_were_there_before_the_pause_are_final_with_it() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.fading()
+    assert not heard(turn, wanted(turn), "yes").final
+    turn.paused(samples(1.1), speech_end=samples(0.96))
+    assert turn.wants() is None
+    assert turn.hypothesis == Hypothesis(unstable=("yes",), final=True)
+    turn.resumed()
+    assert not turn.hypothesis.final
+
+
+def test_a_pause_that_was_not_covered_wants_its_own_pass() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 0.5)
+    turn.fading()
+    foreseen = wanted(turn)
+    speak(turn, 0.5, 1.0)
+    turn.paused(samples(1.1), speech_end=samples(0.96))
+    final = wanted(turn)
+    assert (final.final, final.supersedes) == (True, foreseen.id)
+
+
+def test_a_voice_that_fades_with_nothing_new_is_not_listened_to_again() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    turn.fading()
+    heard(turn, wanted(turn), "yes")
+    turn.fading()
+    assert turn.wants() is None
+
+
+def test_a_pass_that_ends_a_segment_is_not_given_up_because_the_voice_fades() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 12.6)
+    closing = wanted(turn)
+    assert closing.closes
+    turn.fading()
+    assert turn.wants() is None
+
+
+def test_a_pass_that_failed_tells_whether_the_pause_waited_for_it() -> None:
+    turn = Transcription(0)
+    speak(turn, 0.0, 1.0)
+    interim = wanted(turn)
+    assert turn.drop(interim) is False
+    turn.paused(samples(1.1), speech_end=samples(1.0))
+    final = wanted(turn)
+    assert turn.drop(interim) is False
+    assert turn.drop(final) is True
+
+
 def test_going_on_makes_the_final_words_candidates_again() -> None:
     turn = Transcription(0)
     speak(turn, 0.0, 1.0)
-    turn.paused(samples(1.1))
+    turn.paused(samples(1.1), speech_end=samples(1.1))
     heard(turn, wanted(turn), "I would like.")
     turn.resumed()
     speak(turn, 1.4, 2.4)
@@ -146,7 +211,7 @@ def test_going_on_makes_the_final_words_candidates_again() -> None:
 def test_what_a_final_pass_said_is_stable_where_it_is_said_again_much_later() -> None:
     turn = Transcription(0)
     speak(turn, 0.0, 1.0)
-    turn.paused(samples(1.1))
+    turn.paused(samples(1.1), speech_end=samples(1.1))
     heard(turn, wanted(turn), "I would like.")
     turn.resumed()
     speak(turn, 2.9, 3.9)
@@ -157,7 +222,7 @@ def test_what_a_final_pass_said_is_stable_where_it_is_said_again_much_later() ->
 def test_a_final_pass_that_ends_after_the_user_went_on_is_not_final() -> None:
     turn = Transcription(0)
     speak(turn, 0.0, 1.0)
-    turn.paused(samples(1.1))
+    turn.paused(samples(1.1), speech_end=samples(1.1))
     request = wanted(turn)
     turn.resumed()
     assert heard(turn, request, "I would like.").final is False
@@ -166,7 +231,7 @@ def test_a_final_pass_that_ends_after_the_user_went_on_is_not_final() -> None:
 def test_a_long_segment_ends_with_the_pause_if_the_user_goes_on() -> None:
     turn = Transcription(0)
     speak(turn, 0.0, 11.0)
-    turn.paused(samples(11.1))
+    turn.paused(samples(11.1), speech_end=samples(11.1))
     heard(turn, wanted(turn), "a long story.")
     turn.resumed()
     speak(turn, 11.4, 13.0)
@@ -183,7 +248,7 @@ def test_a_segment_without_a_pause_is_cut_at_its_quietest_place() -> None:
     request = wanted(turn)
     assert request.closes
     assert samples(13.0) < request.end <= samples(13.1)
-    turn.paused(samples(16.3))
+    turn.paused(samples(16.3), speech_end=samples(16.3))
     assert turn.wants() is None, "the final pass begins where the cut one ends"
     heard(turn, request, "on and on")
     final = wanted(turn)
@@ -258,7 +323,7 @@ def converse(turn: Transcription, stretches: list[tuple[int, int, int]], hear: C
             now += FRAME
             turn.heard(now, voiced=False)
             if step == 2:
-                turn.paused(now)
+                turn.paused(now, speech_end=now)
                 end = now
             work(cost)
     while running:
@@ -299,7 +364,7 @@ def test_a_late_failure_is_nobodys() -> None:
     turn = Transcription(0)
     speak(turn, 0.0, 1.0)
     first = wanted(turn)
-    turn.paused(samples(1.1))
+    turn.paused(samples(1.1), speech_end=samples(1.1))
     final = wanted(turn)
     turn.drop(first)
     assert heard(turn, final, "what time is it").final

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turngap.voice.endpointing.hangover import Hangover
-from turngap.voice.endpointing.protocol import FRAME_SAMPLES, AgentSaid, AgentSpeaks, Floor, Frame, Onset, Pause
+from turngap.voice.endpointing.protocol import FRAME_SAMPLES, AgentSaid, AgentSpeaks, Fading, Floor, Frame, Onset, Pause
 from turngap.voice.endpointing.voicing import Levels
 
 BLOCK = 160
@@ -28,11 +28,18 @@ def frames(probabilities: list[float], *, loud_until: int | None = None) -> list
 
 
 def hear(policy: Hangover, *, of: list[Frame]) -> list[Floor]:
-    return [floor for frame in of for floor in policy.feed(frame)]
+    return [floor for frame in of for floor in policy.feed(frame) if not isinstance(floor, Fading)]
 
 
 SILENCE = [0.05] * 20
 SPEECH = [0.9] * 30
+
+
+def test_a_voice_that_turns_quiet_is_said_to_fade_once_before_it_pauses() -> None:
+    of = frames([*SILENCE, *SPEECH, 0.9, 0.9, 0.05, 0.05], loud_until=50 * FRAME_SAMPLES)
+    policy = Hangover()
+    floors = [floor for frame in of for floor in policy.feed(frame)]
+    assert [type(floor) for floor in floors] == [Onset, Fading, Pause]
 
 
 def test_a_voice_begins_with_its_first_frame() -> None:

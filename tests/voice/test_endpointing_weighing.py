@@ -14,6 +14,7 @@ from turngap.voice.endpointing.protocol import (
     AgentSpeaks,
     Ask,
     Evidence,
+    Fading,
     Floor,
     Frame,
     Onset,
@@ -34,6 +35,7 @@ class Score:
     def __init__(self, policy: Weighing) -> None:
         self.policy = policy
         self.floors: list[Floor] = []
+        self.fades = 0
         self._frames = 0
         self.play(*[0.02] * 20, *[0.95] * 20)
 
@@ -44,7 +46,9 @@ class Score:
             end = self._frames * FRAME_SAMPLES
             blocks = end // 160 - (end - FRAME_SAMPLES) // 160
             level = level_db if level_db is not None else -25.0 if probability > 0.5 else -65.0
-            settled += self.policy.feed(Frame(end=end, probability=probability, levels_db=(level,) * blocks))
+            floors = self.policy.feed(Frame(end=end, probability=probability, levels_db=(level,) * blocks))
+            self.fades += sum(isinstance(floor, Fading) for floor in floors)
+            settled += [floor for floor in floors if not isinstance(floor, Fading)]
         self.floors += settled
         return settled
 
@@ -64,6 +68,14 @@ class Score:
 
     def sounds(self, probability: float) -> Reconsidered:
         return self.told(TurnEnd(end=self._frames * FRAME_SAMPLES, probability=probability))
+
+
+def test_a_voice_fades_once_before_its_pause() -> None:
+    score = Score(Weighing(asks=False))
+    score.fade()
+    score.fade()
+    score.pause()
+    assert score.fades == 1
 
 
 def wait_ms(endpoint: int) -> float:

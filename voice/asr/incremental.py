@@ -1,9 +1,10 @@
 """When to listen again, to which part of a turn, and what its words then are. Pure: no audio, no clock, no model.
 
-Theory of operation. While the user speaks, *interim* passes run over the open segment, each over all of its audio. At a
-pause a *final* pass is due at once; it supersedes an interim one that is still running, since that one knows nothing of
-the last words and would hold up the queue. If the user goes on, the segment just grows: the words of the final pass
-were only candidates.
+Theory of operation. While the user speaks, *interim* passes run over the open segment, each over all of its audio. When
+the voice fades, the next one begins at once, since it may have heard everything: a pause whose last voiced sample it
+covers needs no other. Any other pause makes a *final* pass due. Both supersede a pass that is still running, since
+that one knows nothing of the last words and would hold up the queue. If the user goes on, the segment just grows: the
+words of the final pass were only candidates.
 
 Each pass carries the words of the one before as its *draft*, which the recogniser checks instead of finding them
 again. They are not forced on it. What has become stable stands in the text, also against the final pass.
@@ -78,6 +79,8 @@ class Transcription:
         self._run = 0  # voiced samples without a gap, up to now
         self._rest_until = start
         self._paused_at: int | None = None
+        self._voice_end = start  # of the present pause
+        self._fading = False
         self._due = False  # a final pass for the present pause has not been asked for yet
         self._levels: deque[tuple[int, float]] = deque()
         self._passed = start  # where the last pass over the open segment ended
@@ -107,12 +110,23 @@ class Transcription:
         while self._levels[0][0] < self._agreed:
             self._levels.popleft()
 
-    def paused(self, end: int) -> None:
-        """The voice is gone; the final pass is to cover the audio up to ``end``, all of which must be there."""
+    def fading(self) -> None:
+        """The voice that was there may be gone now, or is in the middle of a word."""
+        self._fading = self._voiced > 0
+
+    def paused(self, end: int, *, speech_end: int) -> None:
+        """The voice is gone since ``speech_end``; a final pass covers the audio up to ``end``, all of which must be
+        there. It is not needed where a pass has covered the voice already."""
         self._heard = max(self._heard, end)
         self._paused_at = end
-        self._due = True
-        self._final = False
+        self._voice_end = speech_end
+        self._fading = False
+        running = self._in_flight
+        covered = self._passed if running is None else 0 if running.closes else running.end
+        self._due = covered < speech_end
+        self._final = running is None and not self._due
+        if self._final:
+            self._pause_covered(self._passed)
 
     def resumed(self) -> None:
         """The user goes on in the same turn."""
@@ -126,6 +140,8 @@ class Transcription:
         """The pass to start now, if any; it then counts as running until :meth:`take` or :meth:`drop`."""
         if self._paused_at is not None:
             return self._want_final(self._paused_at) if self._due else None
+        if self._fading:
+            return self._want_before_pause()
         if self._in_flight is not None:
             return None
         if self._heard - self._start > self._pacing.cut_after:
@@ -147,20 +163,32 @@ class Transcription:
         self._said = result.words
         self._open.take(result.words, end=request.end, sure=result.sure)
         self._agreed, self._passed = self._passed, request.end
-        if request.final:
-            self._final = self._paused_at == request.end
-            if request.end - self._start > self._pacing.close_after:
-                self._pause_closes = request.end
-                if self._paused_at is None:  # already going on
-                    self._close(at=request.end)
-        elif request.closes:
+        if request.closes:
             self._close(at=request.end)
+        elif request.final or self._paused_at is not None:
+            self._final = self._paused_at is not None and request.end >= self._voice_end
+            self._pause_covered(request.end)
+            if self._paused_at is None and self._pause_closes is not None:  # already going on
+                self._close(at=request.end)
         return self.hypothesis
 
-    def drop(self, request: PassRequest) -> None:
-        """This pass failed or was cancelled. A final one is wanted again by the next :meth:`paused`."""
-        if self._in_flight == request:
-            self._in_flight = None
+    def drop(self, request: PassRequest) -> bool:
+        """This pass failed; whether the present pause waits for it. Another is wanted by the next :meth:`paused`."""
+        if self._in_flight != request:
+            return False
+        self._in_flight = None
+        return self._paused_at is not None
+
+    def _pause_covered(self, end: int) -> None:
+        if end - self._start > self._pacing.close_after:
+            self._pause_closes = end
+
+    def _want_before_pause(self) -> PassRequest | None:
+        self._fading = False
+        running = self._in_flight
+        if running is not None and running.closes:
+            return None
+        return self._request(self._heard, supersedes=None if running is None else running.id)
 
     def _want_final(self, end: int) -> PassRequest | None:
         self._due = False

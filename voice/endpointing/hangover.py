@@ -6,7 +6,7 @@ that was noticed.
 
 from typing import Final
 
-from turngap.voice.endpointing.protocol import VAD_RATE_HZ, AgentSpeaks, Evidence, Floor, Frame, Pause
+from turngap.voice.endpointing.protocol import VAD_RATE_HZ, AgentSpeaks, Evidence, Fading, Floor, Frame, Onset, Pause
 from turngap.voice.endpointing.voicing import Gone, Voicing
 
 HANGOVER_MS: Final = 400.0
@@ -25,7 +25,11 @@ class Hangover:
     def feed(self, frame: Frame) -> list[Floor]:
         """Onsets and pauses that this frame settles."""
         found = self._voicing.feed(frame)
-        return [self._pause(found, self._hangover, "hangover") if isinstance(found, Gone) else found] if found else []
+        if isinstance(found, Gone):
+            return [self._pause(found, self._hangover, "hangover")]
+        if isinstance(found, Onset):
+            return [found]
+        return [Fading(end=frame.end)] if self._voicing.began_to_fade else []
 
     def told(self, evidence: Evidence) -> list[Floor]:
         """Nothing follows from what is told, but who speaks."""

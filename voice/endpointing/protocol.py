@@ -37,6 +37,14 @@ class Onset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Fading:
+    """A voice that was there up to sample ``end`` may be gone, or is in the middle of a word: what takes time to get
+    ready for a pause may begin."""
+
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
     """The voice is gone since sample ``speech_end`` (one past the last voiced sample); if it stays away until
     sample ``endpoint``, the turn is over. ``reason`` names the wait, for the ledger."""
@@ -64,7 +72,7 @@ class Ask:
     end: int
 
 
-Floor: TypeAlias = Onset | Pause | Reconsidered | Ask
+Floor: TypeAlias = Onset | Fading | Pause | Reconsidered | Ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

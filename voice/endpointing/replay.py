@@ -15,6 +15,7 @@ from turngap.voice.endpointing.protocol import (
     VAD_RATE_HZ,
     Endpointing,
     Evidence,
+    Fading,
     Floor,
     Frame,
     Onset,
@@ -91,6 +92,8 @@ class _Course:
                     self.due = max(endpoint, now)
                     if endpoint > now and not self._is_heard(now):
                         self.passed = None
+                case Fading():
+                    pass  # the words' delay counts from the pause
                 case _:
                     self.asks += 1
                     opinion = TurnEnd(end=floor.end, probability=self.trace.opinion(floor.end))

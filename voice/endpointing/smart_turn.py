@@ -22,35 +22,41 @@ from torch.nn import functional
 from turngap.budget.clock import Clock
 from turngap.budget.errors import ModelError, StageError
 from turngap.budget.marks import Span, Stage
-from turngap.voice.asr.encoder import Encoder
+from turngap.voice.asr.encoder import FRAMES_PER_POSITION, Encoder
 from turngap.voice.asr.features import HOP, RANGE, log_mel
 from turngap.voice.endpointing.onnx_weights import read_weights
 from turngap.voice.endpointing.protocol import VAD_RATE_HZ
 
 FILE: Final = "smart-turn-v3.2-cpu.onnx"
 PULL: Final = "Run: turngap models pull smart-turn-v3.2"
-SAMPLES: Final = VAD_RATE_HZ * 8
-FRAMES: Final = SAMPLES // HOP
-POSITIONS: Final = FRAMES // 2
 MELS: Final = 80
+SECONDS: Final = 8
+"""What it was trained on, and the most that it can be given."""
+HEARD_S: Final = 4
+"""What it is given. Its answers are as good as after 8 s, and there in half the time."""
 
 
 class SmartTurn:
     """The model, on a thread of its own; serves all conversations, one question after the other."""
 
-    def __init__(self, folder: Path, *, clock: Clock, precision: str = "int8", threads: int = 2) -> None:
+    def __init__(
+        self, folder: Path, *, clock: Clock, precision: str = "int8", threads: int = 2, heard_s: int = HEARD_S
+    ) -> None:
         self._path = folder / FILE
         self._clock = clock
         self._precision = precision
+        self._samples = VAD_RATE_HZ * heard_s
         self._thread = ThreadPoolExecutor(1, "smart-turn", initializer=torch.set_num_threads, initargs=(threads,))
         self._loaded: _Loaded | None = None  # touched by that thread only
 
     async def warm(self) -> None:
         """Load the model and ask it once. Raises ModelError."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self.judge_now, np.zeros(SAMPLES, np.float32))
+        await asyncio.get_running_loop().run_in_executor(
+            self._thread, self.judge_now, np.zeros(self._samples, np.float32)
+        )
 
     async def judge(self, audio: NDArray[np.float32]) -> tuple[float, Span]:
-        """The chance that a turn ends with ``audio`` (16 kHz, -1 to 1; its last 8 s count), and the work it took."""
+        """The chance that a turn ends with ``audio`` (16 kHz, -1 to 1; its last seconds count), and the work."""
         began = self._clock()
         try:
             probability = await asyncio.get_running_loop().run_in_executor(self._thread, self.judge_now, audio)
@@ -64,7 +70,7 @@ class SmartTurn:
         """The same, on the calling thread: for recordings, where nobody waits."""
         if self._loaded is None:
             try:
-                self._loaded = _Loaded(read_weights(self._path), self._precision)
+                self._loaded = _Loaded(read_weights(self._path), self._precision, self._samples)
             except Exception as error:  # onnx and protobuf name no common type
                 raise ModelError(f"the turn-end model {self._path} cannot be loaded: {error!r}", remedy=PULL) from error
         return self._loaded(audio)
@@ -76,25 +82,31 @@ class SmartTurn:
 class _Loaded:
     """Encoder and head in memory."""
 
-    def __init__(self, weights: Mapping[str, NDArray[np.float32]], precision: str) -> None:
+    def __init__(self, weights: Mapping[str, NDArray[np.float32]], precision: str, samples: int) -> None:
         from faster_whisper.feature_extractor import FeatureExtractor
 
-        self._encoder = Encoder(weights, precision=precision)
+        self._samples = samples
+        self._positions = samples // HOP // FRAMES_PER_POSITION
+        every = "position_encodings/encodings"
+        # The audio ends where it did in training: with the last position.
+        own = {every: np.ascontiguousarray(weights[every][-self._positions :])}
+        self._encoder = Encoder({**weights, **own}, precision=precision)
         self._head = _Head(weights)
         self._filters = torch.from_numpy(FeatureExtractor(MELS).mel_filters)
 
     @torch.inference_mode()
     def __call__(self, audio: NDArray[np.float32]) -> float:
-        padded = np.zeros(SAMPLES, np.float32)
-        recent = audio[-SAMPLES:]
-        padded[SAMPLES - len(recent) :] = recent
+        padded = np.zeros(self._samples, np.float32)
+        recent = audio[-self._samples :]
+        padded[self._samples - len(recent) :] = recent
         padded = (padded - padded.mean()) / np.sqrt(padded.var() + 1e-7)
         # Zeros before and after it, as the convolutions were trained with.
-        features = torch.zeros(MELS, 2 * POSITIONS + 3)
-        heard = log_mel(padded, self._filters)[:, :FRAMES]
+        frames = FRAMES_PER_POSITION * self._positions
+        features = torch.zeros(MELS, frames + 3)
+        heard = log_mel(padded, self._filters)[:, :frames]
         features[:, 2:-1] = heard.clamp_min_(float(heard.max()) - RANGE)
-        memory = self._encoder.memory(POSITIONS)
-        encoded = self._encoder.encode(features, memory, first=0, attended=POSITIONS)
+        memory = self._encoder.memory(self._positions)
+        encoded = self._encoder.encode(features, memory, first=0, attended=self._positions)
         assert encoded is not None
         return self._head(encoded)
 

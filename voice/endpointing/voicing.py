@@ -102,6 +102,7 @@ class Voicing:
         self._leave = leave
         self._state = _State.SILENT
         self._run = 0
+        self._faded = False
         self._open_until = 0
         self._recent: deque[tuple[int, float]] = deque(maxlen=SEARCH_BLOCKS * 2)
         self._levels = Levels()
@@ -121,6 +122,11 @@ class Voicing:
         word."""
         return self.voiced and self._quiet(FADING_BLOCKS)
 
+    @property
+    def began_to_fade(self) -> bool:
+        """Whether it was there, and not quiet, until the latest frame."""
+        return self.fading and not self._faded
+
     def hold_open(self, until: int) -> None:
         """The turn is not over before sample ``until``: a voice that comes until then is the same one going on."""
         self._open_until = max(self._open_until, until)
@@ -128,6 +134,7 @@ class Voicing:
     def feed(self, frame: Frame) -> Onset | Gone | None:
         """What this frame settles; frames must come in order, without holes."""
         self.heard = frame.end
+        self._faded = self.fading
         self._note_levels(frame)
         if self.paused and frame.end - FRAME_SAMPLES >= self._open_until:
             self._state, self._run = _State.SILENT, 0

@@ -27,6 +27,7 @@ from turngap.voice.endpointing.protocol import (
     AgentSpeaks,
     Ask,
     Evidence,
+    Fading,
     Floor,
     Frame,
     Onset,
@@ -38,7 +39,7 @@ from turngap.voice.endpointing.protocol import (
 from turngap.voice.endpointing.voicing import Gone, Voicing
 from turngap.voice.endpointing.wording import Lexicon, Standing, standing
 
-CERTAINTY: Final = 0.85
+CERTAINTY: Final = 0.7
 LONGEST_MS: Final = 2000.0
 AGAIN_MS: Final = 300.0
 """A turn-end model that is asked sooner gives the same answer."""
@@ -115,7 +116,8 @@ class Weighing:
             return self._resumed(found)
         if self._gone is not None and not self._voicing.paused:
             self._gone = None  # nobody went on
-        return self._ask()
+        fading: list[Floor] = [Fading(end=frame.end)] if self._voicing.began_to_fade else []
+        return [*fading, *self._ask()]
 
     def told(self, evidence: Evidence) -> list[Floor]:
         """What follows from ``evidence``."""
