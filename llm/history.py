@@ -4,6 +4,8 @@ Nothing is written here on its own. The caller writes when a reply has passed th
 as much of it as was heard; a draft is asked for with :meth:`History.messages_with` and leaves no trace.
 """
 
+from collections.abc import Sequence
+
 from turngap.llm.protocol import Message, Role
 
 
@@ -26,9 +28,18 @@ class History:
         """The user heard ``heard`` of our reply; more of the same reply joins it."""
         self._messages = _joined(self._messages, Message(Role.ASSISTANT, heard.strip()))
 
-    def messages_with(self, user_text: str) -> tuple[Message, ...]:
-        """The prompt for a reply to ``user_text``; the history itself does not change."""
-        return tuple(_joined(self._messages, Message(Role.USER, user_text.strip())))
+    def messages_with(self, user_text: str, *, opener: str = "") -> tuple[Message, ...]:
+        """The prompt for a reply to ``user_text`` that begins with ``opener``; the history itself does not change."""
+        asked = _joined(self._messages, Message(Role.USER, user_text.strip()))
+        return (*asked, Message(Role.ASSISTANT, opener)) if opener.strip() else tuple(asked)
+
+
+def parted(messages: Sequence[Message]) -> tuple[tuple[Message, ...], str]:
+    """What a reply answers, and the opener that it begins with, which is empty for most."""
+    if not messages or messages[-1].role is not Role.ASSISTANT:
+        return tuple(messages), ""
+    opener = messages[-1].content
+    return tuple(messages[:-1]), opener if opener.strip() else ""
 
 
 def _joined(messages: list[Message], new: Message) -> list[Message]:

@@ -79,7 +79,12 @@ class Conversation(Protocol):
     """
 
     def reply(self, messages: Sequence[Message], *, limits: Limits) -> ReplyStream:
-        """Stream the reply to ``messages`` (system first, user last). Errors are StageErrors, on iteration."""
+        """Stream the reply to ``messages``: system first, user last. Errors are StageErrors, on iteration.
+
+        An assistant's message after the user's is an *opener*: words that the reply begins with, and that the user
+        hears from elsewhere. The stream holds only what comes after them; put right behind the opener's text, it
+        reads as one with it. ``limits`` count what comes after.
+        """
         ...
 
     async def prepare(self, messages: Sequence[Message]) -> None:

@@ -17,6 +17,7 @@ from turngap.llm.backends.engine import Engine, Held
 from turngap.llm.backends.prompt import Prompts, Replies
 from turngap.llm.backends.recollection import Recollection
 from turngap.llm.backends.sampling import Detokeniser, Sampler, Taste
+from turngap.llm.history import parted
 from turngap.llm.protocol import Limits, Message, Role, Usage
 
 PIECE: Final = 64
@@ -146,18 +147,23 @@ def _common(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 class Generation:
-    """One reply. ``step()`` until ``done``; set ``closed`` from any thread to make the next step the last."""
+    """One reply. ``step()`` until ``done``; set ``closed`` from any thread to make the next step the last.
+
+    An opener counts as said from the start: it is taken in like the prompt, and the text begins after it.
+    """
 
     def __init__(self, messages: Sequence[Message], limits: Limits, clock: Clock) -> None:
         self.usage = Usage()
         self.done = self.closed = False
-        self._messages = tuple(messages)
+        self._messages, self._opener = parted(messages)
         self._limits = limits
         self._clock = clock
         self._asked_at = clock()
         self._prompt: list[int] = []
         self._share_at = 0
         self._said: list[int] = []
+        """The opener's tokens, then the reply's own."""
+        self._opening = 0
         self._echo = Recollection()
         self._stage = Stage.PREFILL
         self._sampler: Sampler
@@ -185,16 +191,21 @@ class Generation:
 
     def _begin(self, mind: Mind, start: Ns) -> None:
         self.usage.spans.append(Span(stage=Stage.PREFILL, start=self._asked_at, end=start, what="queue"))
-        self._prompt, dropped = mind.prompt(self._messages, room=self._limits.max_tokens)
+        self._said = mind.model.prompts.opening(self._messages, self._opener, mind.replies)
+        self._opening = len(self._said)
+        self._prompt, dropped = mind.prompt(self._messages, room=self._limits.max_tokens + self._opening)
         self._share_at = share_at(mind, self._messages, self._prompt)
-        cached = mind.align(self._prompt)
+        asked = [*self._prompt, *self._said]
+        cached = mind.align(asked)
         self._sampler = Sampler(mind.model.taste)
         for end in range(max(0, len(self._prompt) - ECHO), len(self._prompt)):
             self._echo.learn(self._prompt[max(0, end - ECHO) : end + 1])
-        self._text = Detokeniser(mind.model.tokenizer, self._limits.stop)
-        self.usage.prompt_tokens = len(self._prompt)
+        self._text = Detokeniser(
+            mind.model.tokenizer, self._limits.stop, given=self._opening, spaced=self._opener[-1:].isspace()
+        )
+        self.usage.prompt_tokens = len(asked)
         self.usage.cached_tokens = cached
-        self.usage.prefilled_tokens = len(self._prompt) - cached
+        self.usage.prefilled_tokens = len(asked) - cached
         self.usage.completion_tokens = 0
         self.usage.dropped_messages = dropped
 
@@ -216,7 +227,7 @@ class Generation:
 
     def _draft(self, mind: Mind) -> list[int]:
         """What will probably be said next."""
-        most = min(DRAFT, self._limits.max_tokens - len(self._said) - 1)
+        most = min(DRAFT, self._limits.max_tokens - self._completed - 1)
         return mind.model.recollection.expect(self._said, most=most) or self._echo.expect(self._said, most=most)
 
     def _say(self, mind: Mind, logits: Tensor) -> str:
@@ -228,13 +239,17 @@ class Generation:
         if token in mind.model.ends:
             return self._finish("stop")
         self._said.append(token)
-        self.usage.completion_tokens = len(self._said)
+        self.usage.completion_tokens = self._completed
         text = self._text.feed(self._said)
         if self._text.stopped:
             self.usage.finish, self.done = "stop", True
-        elif len(self._said) >= self._limits.max_tokens:
+        elif self._completed >= self._limits.max_tokens:
             return text + self._finish("length")
         return text
+
+    @property
+    def _completed(self) -> int:
+        return len(self._said) - self._opening
 
     def _finish(self, finish: str) -> str:
         self.usage.finish, self.done = finish, True

@@ -79,6 +79,25 @@ class Prompts:
         """The prompt for a reply to ``messages``."""
         return self._ids(self._render(messages, ask=True), messages, replies)
 
+    def opening(self, messages: Sequence[Message], opener: str, replies: Replies) -> list[int]:
+        """The ids that a reply to ``messages`` begins with, to go on from there after :meth:`whole`.
+
+        White space at the end is left to the model, whose words bring their own before them. A reply that was
+        sampled and begins with the same words gives its ids, so that what is remembered of it stays of use.
+        """
+        opener = opener.strip()
+        if not opener:
+            return []
+        if not self._piecewise:
+            asked = self._render(messages, ask=True)
+            alone, together = self._encode(asked, template=True), self._encode(asked + opener, template=True)
+            return together[len(alone) :]
+        known = replies.beginning(opener, self._tokenizer)
+        rest = opener[len(_text(known, self._tokenizer)) :]
+        if rest[:1].isalnum():  # inside of a word, where a model would not have cut it so
+            known, rest = [], opener
+        return known + self._encode(rest, template=False)
+
     def beginning(self, messages: Sequence[Message], replies: Replies) -> list[int]:
         """What every prompt that begins with ``messages`` begins with; the last user message may still grow."""
         if not messages or messages[-1].role is not Role.USER:

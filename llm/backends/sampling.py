@@ -25,6 +25,10 @@ class Taste:
     seed: int = 0
 
 
+LOOK_BACK: Final = 4
+"""Tokens of an opener that what follows is decoded with: a character has no more."""
+
+
 class Sampler:
     """Chooses the tokens of one reply."""
 
@@ -60,15 +64,16 @@ class Detokeniser:
 
     Half a UTF-8 character is held back until it is whole, and so is the beginning of a stop string. Decoding starts a
     few tokens back, since some tokenizers drop the space before the first token of a text.
+    The first ``given`` ids are an opener, which was said already; then the text may begin with the space after it.
     """
 
-    def __init__(self, tokenizer: Any, stop: Sequence[str]) -> None:
+    def __init__(self, tokenizer: Any, stop: Sequence[str], *, given: int = 0, spaced: bool = False) -> None:
         self._tokenizer = tokenizer
         self._stop = [text for text in stop if text]
         self._text = ""
         self._given = 0
-        self._begun = False
-        self._from = self._upto = 0
+        self._begun = given > 0 and not spaced
+        self._from, self._upto = max(0, given - LOOK_BACK), given
         self.stopped = False
 
     def feed(self, ids: list[int], *, last: bool = False) -> str:

@@ -7,6 +7,8 @@
     scripted?prefill_ms=35&token_ms=12                  with the pace of a model
     scripted?fail=before  ?fail=after                   an error before the first token, or after it
     scripted?stall=before ?stall=after                  silence for good, until the reply is closed
+
+Asked to go on from an opener, it says its reply without the opener where it begins with it, else the whole reply.
 """
 
 import asyncio
@@ -17,6 +19,7 @@ from typing import Final
 from turngap.budget.clock import MS, SECOND, Clock, Ns
 from turngap.budget.errors import ConfigurationError, StageError
 from turngap.budget.marks import Span, Stage
+from turngap.llm.history import parted
 from turngap.llm.protocol import Delta, Limits, Message, Usage
 from turngap.llm.spec import Spec
 
@@ -99,7 +102,7 @@ class ScriptedConversation:
         text = self._backend.replies[self._turn % len(self._backend.replies)]
         self._turn += 1
         self._backend.asked.append(tuple(messages))
-        return ScriptedReply(self._backend, self, messages, text, limits)
+        return ScriptedReply(self._backend, self, messages, _after(parted(messages)[1], text), limits)
 
     async def prepare(self, messages: Sequence[Message]) -> None:
         self._backend.prepared.append(tuple(messages))
@@ -175,6 +178,14 @@ class ScriptedReply:
 
 def _words(messages: Sequence[Message]) -> list[str]:
     return [word for message in messages for word in (f"{message.role}:", *message.content.split())]
+
+
+def _after(opener: str, text: str) -> str:
+    """What of the script's ``text`` is left to say once ``opener`` was said, with the space that joins them."""
+    rest = text.removeprefix(opener.strip())
+    if opener[-1:].isspace():
+        return rest.lstrip()
+    return f" {rest}" if opener and rest == text else rest
 
 
 def _tokens(text: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """History: what was really said."""
 
-from turngap.llm.history import History
+from turngap.llm.history import History, parted
 from turngap.llm.protocol import Message, Role
 
 
@@ -30,3 +30,18 @@ def test_roles_alternate() -> None:
     history.assistant("one latte.")
     history.user("Thanks")
     assert [message.content for message in history.messages] == ["One", "Sure, one latte.", "Thanks"]
+
+
+def test_an_opener_ends_the_prompt_and_is_parted_from_it_again() -> None:
+    history = History("Be brief.")
+    messages = history.messages_with("Hi", opener="Sure, ")
+    assert messages[-1] == Message(Role.ASSISTANT, "Sure, ")
+    assert parted(messages) == (history.messages_with("Hi"), "Sure, ")
+    assert history.messages_with("Hi", opener=" ") == history.messages_with("Hi")
+
+
+def test_most_prompts_have_no_opener() -> None:
+    asked = (Message(Role.USER, "Hi"),)
+    assert parted(asked) == (asked, "")
+    assert parted(()) == ((), "")
+    assert parted((*asked, Message(Role.ASSISTANT, " "))) == (asked, "")

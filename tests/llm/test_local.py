@@ -270,6 +270,95 @@ def test_a_closed_reply_makes_no_further_step() -> None:
     assert (generation.done, mind.length, generation.usage.finish) == (True, length, None)
 
 
+# Openers.
+
+
+def opened(words: str) -> list[Message]:
+    return [*ASK, Message(Role.ASSISTANT, words)]
+
+
+def lettered() -> Model:
+    """A model that says letters and spaces only, so that every beginning of its replies is a text."""
+
+    class Lettered:
+        def __init__(self) -> None:
+            self.fresh = engine.fresh
+
+        def forward(self, ids: list[int], held: Any, *, rows: int = 1) -> Any:
+            logits = engine.forward(ids, held, rows=rows)
+            return torch.where(allowed, logits, float("-inf"))
+
+    made = model()
+    engine, allowed = made.engine, torch.zeros(260, dtype=torch.bool)
+    allowed[made.tokenizer.encode("abcdefghijklmnopqrstuvwxyz ,.")] = True
+    made.engine = Lettered()
+    return made
+
+
+@pytest.mark.parametrize("length", range(1, 20))
+def test_going_on_from_the_beginning_of_a_reply_says_its_rest(length: int) -> None:
+    whole = run_out(Generation(ASK, Limits(max_tokens=30), monotonic), Mind(lettered()))
+    opener = whole[:length]
+    reply = Generation(opened(opener), Limits(max_tokens=30 - len(opener.strip())), monotonic)
+    assert opener + run_out(reply, Mind(lettered())) == whole
+    assert reply.usage.completion_tokens == 30 - len(opener.strip())
+
+
+def test_an_opener_is_prefilled_behind_what_is_warm_and_stays_warm_itself() -> None:
+    mind = Mind(lettered())
+    run_out(Generation(ASK, Limits(max_tokens=2), monotonic), mind)
+    reply = Generation(opened("Sure,"), Limits(max_tokens=5), monotonic)
+    said = "Sure," + run_out(reply, mind)
+    assert reply.usage.prefilled_tokens == len("Sure,")
+    assert reply.usage.completion_tokens == 5
+    turn = Generation([*opened(said), Message(Role.USER, "Thanks")], Limits(max_tokens=1), monotonic)
+    run_out(turn, mind)
+    assert turn.usage.cached_tokens is not None
+    assert turn.usage.cached_tokens >= (reply.usage.prompt_tokens or 0) + 4
+
+
+def test_the_ids_of_a_draft_that_begins_with_the_opener_are_used_but_not_from_inside_of_a_word() -> None:
+    prompts, replies, tokenizer = Prompts(bytes_tokenizer()), Replies(), bytes_tokenizer()
+    replies.remember([5, *tokenizer.encode("Sure, a latte")])
+    assert prompts.opening(ASK, " ", replies) == []
+    assert prompts.opening(ASK, "Sure, a ", replies) == tokenizer.encode("Sure, a")
+    replies.remember(tokenizer.encode(" Sure, a lat"))
+    assert prompts.opening(ASK, "Sure, a", replies) == tokenizer.encode(" Sure, a")
+    assert prompts.opening(ASK, "Sure, a latch", replies) == tokenizer.encode("Sure, a latch")
+
+
+def test_a_tokenizer_whose_pieces_do_not_join_is_given_the_whole() -> None:
+    class Spacing(Prompts):
+        def _joins(self) -> bool:
+            return False
+
+    prompts = Spacing(bytes_tokenizer())
+    assert prompts.opening(ASK, "Sure, ", Replies()) == bytes_tokenizer().encode("Sure,")
+
+
+def test_the_repetition_guard_sees_the_opener() -> None:
+    class Seen(Sampler):
+        def choose(self, logits: Any, said: Any) -> int:
+            seen.append(list(said))
+            return super().choose(logits, said)
+
+    seen: list[list[int]] = []
+    generation, mind = Generation(opened("Sure,"), Limits(max_tokens=1), monotonic), Mind(model())
+    generation._begin(mind, 0)
+    generation._sampler = Seen(Taste())
+    run_out(generation, mind)
+    assert seen == [bytes_tokenizer().encode("Sure,")]
+
+
+def test_the_last_user_words_are_never_dropped_for_an_opener() -> None:
+    talk = [Message(Role.USER if i % 2 == 0 else Role.ASSISTANT, f"{i} and so on") for i in range(25)]
+    generation = Generation([SYSTEM, *talk, Message(Role.ASSISTANT, "Sure,")], Limits(max_tokens=3), monotonic)
+    run_out(generation, Mind(model()))
+    assert generation.usage.dropped_messages
+    assert generation.usage.prompt_tokens is not None
+    assert generation.usage.prompt_tokens <= 400 - 3
+
+
 # Tokens to text.
 
 

@@ -61,6 +61,19 @@ def test_a_conversation_goes_through_its_replies_and_reports_what_was_cached() -
     asyncio.run(talk())
 
 
+@pytest.mark.parametrize(
+    ("opener", "rest"),
+    [("Sure,", " one latte."), ("Sure, ", "one latte."), ("So,", " Sure, one latte."), ("So, ", "Sure, one latte.")],
+)
+def test_it_goes_on_from_an_opener(opener: str, rest: str) -> None:
+    async def talk() -> None:
+        asked = [*ASK, Message(Role.ASSISTANT, opener)]
+        reply = make("scripted?reply=Sure, one latte.").converse().reply(asked, limits=Limits())
+        assert "".join([delta.text async for delta in reply]) == rest
+
+    asyncio.run(talk())
+
+
 def test_costs_are_slept_and_become_spans() -> None:
     async def talk() -> None:
         hand = Hand()
