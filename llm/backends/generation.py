@@ -248,6 +248,11 @@ class Generation:
         return text
 
     @property
+    def tokens(self) -> tuple[int, ...]:
+        """The reply so far, without its opener and without what ended it."""
+        return tuple(self._said[self._opening :])
+
+    @property
     def _completed(self) -> int:
         return len(self._said) - self._opening
 

@@ -41,3 +41,24 @@ def test_turn_five_prefills_only_its_new_tokens(folder: Path) -> None:
         await backend.aclose()
 
     asyncio.run(talk())
+
+
+def test_going_on_from_its_own_first_words_the_model_says_the_same(folder: Path) -> None:
+    async def talk() -> None:
+        backend = make_backend("local?precision=fp32", find_model=lambda _: folder, clock=monotonic)
+        history = History("You are a friendly barista. Answer in one short sentence.")
+
+        async def say(opener: str) -> str:
+            asked = history.messages_with("A small latte please.", opener=opener)
+            return "".join(
+                [delta.text async for delta in backend.converse().reply(asked, limits=Limits(max_tokens=16))]
+            )
+
+        whole = await say("")
+        for count in (1, 2, 3):
+            opener = " ".join(whole.split(" ")[:count])
+            assert (opener + await say(opener)).startswith(whole)
+        assert (await say("Sure, ")).lstrip()[:4] != "Sure"
+        await backend.aclose()
+
+    asyncio.run(talk())
