@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Protocol
 
 from turngap.budget.clock import Ns
@@ -13,6 +13,17 @@ class Role(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
+
+
+class Urgency(IntEnum):
+    """How soon work is wanted; the smaller number goes first."""
+
+    LIVE = 0
+    """Somebody waits for the reply."""
+    DRAFT = 1
+    """It will be waited for if the user says no more: drafts, and prefill while the user speaks."""
+    IDLE = 2
+    """It may be of use some day, such as a reply to what the user has not said yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +76,10 @@ class ReplyStream(Protocol):
         """What the reply has cost so far; it grows while the reply is made."""
         ...
 
+    def hasten(self) -> None:
+        """The reply is waited for now: what is left of it is as urgent as a live one; harmless if it was."""
+        ...
+
     def __aiter__(self) -> AsyncIterator[Delta]: ...
 
     async def __anext__(self) -> Delta: ...
@@ -78,16 +93,18 @@ class Conversation(Protocol):
     At most one reply of a conversation is worked on at a time; a caller must close one before it starts the next.
     """
 
-    def reply(self, messages: Sequence[Message], *, limits: Limits) -> ReplyStream:
+    def reply(self, messages: Sequence[Message], *, limits: Limits, urgency: Urgency = Urgency.LIVE) -> ReplyStream:
         """Stream the reply to ``messages``: system first, user last. Errors are StageErrors, on iteration.
 
         An assistant's message after the user's is an *opener*: words that the reply begins with, and that the user
         hears from elsewhere. The stream holds only what comes after them; put right behind the opener's text, it
         reads as one with it. ``limits`` count what comes after.
+
+        Where the backend's capacity is ours to share out, the more ``urgency`` goes first, in every conversation.
         """
         ...
 
-    async def prepare(self, messages: Sequence[Message]) -> None:
+    async def prepare(self, messages: Sequence[Message], *, urgency: Urgency = Urgency.DRAFT) -> None:
         """Get ready for a reply whose prompt will begin with ``messages``; harmless if it will not."""
         ...
 

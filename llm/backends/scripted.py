@@ -20,7 +20,7 @@ from turngap.budget.clock import MS, SECOND, Clock, Ns
 from turngap.budget.errors import ConfigurationError, StageError
 from turngap.budget.marks import Span, Stage
 from turngap.llm.history import parted
-from turngap.llm.protocol import Delta, Limits, Message, Usage
+from turngap.llm.protocol import Delta, Limits, Message, Urgency, Usage
 from turngap.llm.spec import Spec
 
 Sleep = Callable[[Ns], Awaitable[None]]
@@ -98,13 +98,13 @@ class ScriptedConversation:
         self._turn = 0
         self.seen: list[str] = []
 
-    def reply(self, messages: Sequence[Message], *, limits: Limits) -> "ScriptedReply":
+    def reply(self, messages: Sequence[Message], *, limits: Limits, urgency: Urgency = Urgency.LIVE) -> "ScriptedReply":
         text = self._backend.replies[self._turn % len(self._backend.replies)]
         self._turn += 1
         self._backend.asked.append(tuple(messages))
-        return ScriptedReply(self._backend, self, messages, _after(parted(messages)[1], text), limits)
+        return ScriptedReply(self._backend, self, messages, _after(parted(messages)[1], text), limits, urgency)
 
-    async def prepare(self, messages: Sequence[Message]) -> None:
+    async def prepare(self, messages: Sequence[Message], *, urgency: Urgency = Urgency.DRAFT) -> None:
         self._backend.prepared.append(tuple(messages))
         self.seen = _words(messages)
 
@@ -122,6 +122,7 @@ class ScriptedReply:
         messages: Sequence[Message],
         text: str,
         limits: Limits,
+        urgency: Urgency,
     ) -> None:
         prompt = _words(messages)
         cached = next((i for i, (a, b) in enumerate(zip(prompt, conversation.seen, strict=False)) if a != b), None)
@@ -135,8 +136,13 @@ class ScriptedReply:
             completion_tokens=0,
             dropped_messages=0,
         )
+        self.urgency = urgency
+        """How soon it is wanted, for tests to look at; a script is not the faster for it."""
         self._backend = backend
         self._deltas = self._speak(text, limits)
+
+    def hasten(self) -> None:
+        self.urgency = Urgency.LIVE
 
     def __aiter__(self) -> "ScriptedReply":
         return self

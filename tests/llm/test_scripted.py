@@ -10,7 +10,7 @@ from turngap.budget.errors import ConfigurationError, StageError
 from turngap.budget.marks import Stage
 from turngap.llm.backends import BACKENDS, make_backend
 from turngap.llm.backends.scripted import ScriptedBackend
-from turngap.llm.protocol import Limits, Message, Role
+from turngap.llm.protocol import Limits, Message, Role, Urgency
 
 ASK = [Message(Role.SYSTEM, "Be brief."), Message(Role.USER, "A latte please")]
 
@@ -83,6 +83,13 @@ def test_costs_are_slept_and_become_spans() -> None:
         assert [span.stage for span in reply.usage.spans] == [Stage.PREFILL, Stage.DECODE, Stage.DECODE]
 
     asyncio.run(talk())
+
+
+def test_a_script_knows_how_soon_it_is_wanted() -> None:
+    reply = make("scripted").converse().reply(ASK, limits=Limits(), urgency=Urgency.DRAFT)
+    known = [reply.urgency]
+    reply.hasten()
+    assert [*known, reply.urgency] == [Urgency.DRAFT, Urgency.LIVE]
 
 
 def test_limits_end_a_reply() -> None:
