@@ -18,10 +18,15 @@ from turngap.llm.backends.prompt import Prompts, Replies
 from turngap.llm.backends.recollection import Recollection
 from turngap.llm.backends.sampling import Detokeniser, Sampler, Taste
 from turngap.llm.history import parted
-from turngap.llm.protocol import Limits, Message, Role, Usage
+from turngap.llm.protocol import Limits, Message, Role, Urgency, Usage
 
 PIECE: Final = 64
-"""Tokens of a prompt taken in by one step: 100 to 150 ms on one CPU core, the most that others wait for it."""
+"""Tokens that a step of a live reply takes in: 100 to 150 ms on one CPU core, the most that other live ones wait."""
+
+SHORT: Final = {"cpu": 8}
+"""Tokens that a step of less urgent work takes in, by device: 25 ms on one CPU core. What becomes live waits no
+longer for it; the price is that each pass reads all weights anew, a fifth to a third more for the same prompt.
+Elsewhere a pass takes hardly longer for a whole piece."""
 
 DRAFT: Final = 7
 """Likely tokens that are checked in one pass. A pass over eight takes 1.3 times as long as over one, over twelve 2."""
@@ -47,7 +52,13 @@ class Model:
     context: int
     taste: Taste
     shared: dict[tuple[int, ...], Held]
+    short: int = PIECE
+    """Tokens that a step takes in which something more urgent may have to wait for."""
     recollection: Recollection = field(default_factory=Recollection)
+
+    def piece(self, urgency: Urgency) -> int:
+        """Tokens that one step of work that is so urgent takes in, at the most."""
+        return PIECE if urgency is Urgency.LIVE else self.short
 
 
 class Mind:
@@ -94,14 +105,16 @@ class Mind:
         self._crop(common)
         return common
 
-    def take(self, ids: Sequence[int], *, upto: int, share_at: int = 0, draft: Sequence[int] = ()) -> Tensor | None:
-        """Take in the next piece of ``ids``. Shares the memory at ``share_at``.
+    def take(
+        self, ids: Sequence[int], *, upto: int, piece: int, share_at: int = 0, draft: Sequence[int] = ()
+    ) -> Tensor | None:
+        """Take in the next ``piece`` tokens of ``ids``. Shares the memory at ``share_at``.
 
         Once ``upto`` is reached: ``draft`` is taken in as well, and the answer is the logits after the last of ``ids``
         and after each token of ``draft``. Then :meth:`keep` what of it was said.
         """
         start = len(self._ids)
-        end = min(start + PIECE, upto, share_at if start < share_at else upto)
+        end = min(start + piece, upto, share_at if start < share_at else upto)
         new = list(ids[start:end])
         if end < upto:
             self.model.engine.forward(new, self._held, rows=0)
@@ -152,8 +165,12 @@ class Generation:
     An opener counts as said from the start: it is taken in like the prompt, and the text begins after it.
     """
 
-    def __init__(self, messages: Sequence[Message], limits: Limits, clock: Clock) -> None:
+    def __init__(
+        self, messages: Sequence[Message], limits: Limits, clock: Clock, urgency: Urgency = Urgency.LIVE
+    ) -> None:
         self.usage = Usage()
+        self.urgency = urgency
+        """How soon it is wanted; may be changed at any time, and goes for the next step."""
         self.done = self.closed = False
         self._messages, self._opener = parted(messages)
         self._limits = limits
@@ -212,8 +229,9 @@ class Generation:
     def _advance(self, mind: Mind) -> str:
         start, stage = self._clock(), self._stage
         upto = len(self._prompt) + len(self._said)
-        draft = self._draft(mind)
-        logits = mind.take([*self._prompt, *self._said], upto=upto, share_at=self._share_at, draft=draft)
+        piece = mind.model.piece(self.urgency)
+        draft = self._draft(mind, room=piece - (upto - mind.length))
+        logits = mind.take([*self._prompt, *self._said], upto=upto, piece=piece, share_at=self._share_at, draft=draft)
         text = ""
         if logits is not None:
             for row, drafted in zip(logits, (*draft, None), strict=True):
@@ -225,9 +243,9 @@ class Generation:
         self._note(stage, start)
         return text
 
-    def _draft(self, mind: Mind) -> list[int]:
-        """What will probably be said next."""
-        most = min(DRAFT, self._limits.max_tokens - self._completed - 1)
+    def _draft(self, mind: Mind, *, room: int) -> list[int]:
+        """What will probably be said next, as far as a step has room for it."""
+        most = min(DRAFT, self._limits.max_tokens - self._completed - 1, room)
         return mind.model.recollection.expect(self._said, most=most) or self._echo.expect(self._said, most=most)
 
     def _say(self, mind: Mind, logits: Tensor) -> str:
@@ -269,24 +287,26 @@ class Generation:
 
 
 class Preparation:
-    """Taking in, ahead of time, what later prompts will begin with."""
+    """Taking in, ahead of time, what later prompts will begin with. Steps as a :class:`Generation` does."""
 
-    def __init__(self, messages: Sequence[Message]) -> None:
+    def __init__(self, messages: Sequence[Message], urgency: Urgency = Urgency.DRAFT) -> None:
         self.done = self.closed = False
+        self.urgency = urgency
         self._messages = tuple(messages)
         self._prompt: list[int] = []
         self._share_at = 0
 
     def step(self, mind: Mind) -> None:
         """Take in a piece. A prompt too long for the context is left to the reply, which will say so."""
-        if not self._prompt:
+        if not self._prompt and not self.closed:
             self._prompt = mind.model.prompts.beginning(self._messages, mind.replies)
-            self.done = self.closed or len(self._prompt) > mind.model.context // 2
-            if self.done:
-                return
-            self._share_at = share_at(mind, self._messages, self._prompt)
-            mind.align(self._prompt)
-        mind.take(self._prompt, upto=len(self._prompt), share_at=self._share_at)
+            self.closed = len(self._prompt) > mind.model.context // 2
+            if not self.closed:
+                self._share_at = share_at(mind, self._messages, self._prompt)
+                mind.align(self._prompt)
+        if not self.closed:  # else a reply has the memory by now
+            piece = mind.model.piece(self.urgency)
+            mind.take(self._prompt, upto=len(self._prompt), piece=piece, share_at=self._share_at)
         self.done = self.closed or mind.length >= len(self._prompt)
 
 

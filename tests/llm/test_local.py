@@ -10,17 +10,17 @@ import pytest
 from turngap.budget.clock import monotonic
 from turngap.budget.errors import ConfigurationError, ModelError, StageError
 from turngap.llm.backends import make_backend
-from turngap.llm.protocol import Delta, Limits, Message, Role, Usage
+from turngap.llm.protocol import Delta, Limits, Message, Role, Urgency, Usage
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from turngap.llm.backends.engine import General  # noqa: E402 - after the skips
-from turngap.llm.backends.generation import PIECE, Generation, Mind, Model  # noqa: E402
+from turngap.llm.backends.generation import PIECE, Generation, Mind, Model, Preparation  # noqa: E402
 from turngap.llm.backends.linear import PRODUCTS  # noqa: E402
 from turngap.llm.backends.llama import Llama, Shape  # noqa: E402
-from turngap.llm.backends.local import LocalBackend  # noqa: E402
+from turngap.llm.backends.local import LocalBackend, LocalReply  # noqa: E402
 from turngap.llm.backends.prompt import Prompts, Replies  # noqa: E402
 from turngap.llm.backends.sampling import Detokeniser, Sampler, Taste  # noqa: E402
 
@@ -260,6 +260,30 @@ def test_a_long_prompt_is_taken_in_by_bounded_steps() -> None:
     assert steps >= 200 // PIECE
 
 
+def test_less_urgent_work_goes_by_shorter_steps_until_it_is_hastened() -> None:
+    made = model()
+    made.short = 8
+    mind, taken = Mind(made), []
+    generation = Generation([Message(Role.USER, "x" * 200)], Limits(max_tokens=1), monotonic, Urgency.DRAFT)
+    preparation = Preparation([Message(Role.USER, "x" * 60)])
+    for step in (preparation, preparation, generation, generation, generation):
+        before = mind.length
+        step.step(mind)
+        taken.append(mind.length - before)
+        if len(taken) == 4:
+            generation.urgency = Urgency.LIVE
+    assert taken == [8, 8, 8, 8, PIECE]
+
+
+def test_a_preparation_that_is_closed_leaves_the_memory_alone() -> None:
+    mind, preparation = Mind(model()), Preparation([Message(Role.USER, "x" * 200)])
+    preparation.step(mind)
+    length = mind.length
+    preparation.closed = True
+    preparation.step(mind)
+    assert (preparation.done, mind.length) == (True, length)
+
+
 def test_a_closed_reply_makes_no_further_step() -> None:
     mind = Mind(model())
     generation = Generation(ASK, Limits(), monotonic)
@@ -431,6 +455,71 @@ def test_a_closed_reply_ends_and_the_next_one_works(backend: LocalBackend) -> No
         again = conversation.reply(ASK, limits=Limits(max_tokens=40))
         assert (await anext(again)).text == first.text
         assert again.usage.prefilled_tokens == 1
+
+    asyncio.run(talk())
+
+
+def test_a_live_reply_of_another_conversation_overtakes_a_draft(backend: LocalBackend) -> None:
+    async def talk() -> None:
+        await backend.warm()
+        order: list[str] = []
+
+        async def say(name: str, reply: LocalReply) -> None:
+            async for _ in reply:
+                pass
+            order.append(name)
+
+        limits = Limits(max_tokens=40)
+        draft, committed = (backend.converse().reply(ASK, limits=limits, urgency=Urgency.DRAFT) for _ in range(2))
+        idle = backend.converse().reply(ASK, limits=limits, urgency=Urgency.IDLE)
+        live = backend.converse().reply(ASK, limits=limits)
+        async with asyncio.TaskGroup() as tasks:
+            for name, reply in (("idle", idle), ("draft", draft), ("committed", committed), ("live", live)):
+                tasks.create_task(say(name, reply))
+            await asyncio.sleep(0)
+            committed.hasten()
+        assert order.index("committed") < order.index("draft") < order.index("idle")
+        assert order.index("live") < order.index("draft")
+
+    asyncio.run(talk())
+
+
+def test_a_reply_that_is_closed_by_another_task_ends_for_its_reader(backend: LocalBackend) -> None:
+    async def talk() -> None:
+        reply = backend.converse().reply(ASK, limits=Limits(max_tokens=40))
+        reading = asyncio.ensure_future(anext(reply, None))
+        await asyncio.sleep(0)
+        await reply.aclose()
+        assert await reading is None
+
+    asyncio.run(talk())
+
+
+def test_a_reader_that_gave_up_can_read_on(backend: LocalBackend) -> None:
+    async def talk() -> None:
+        reply = backend.converse().reply(ASK, limits=Limits(max_tokens=4))
+        reading = asyncio.ensure_future(anext(reply))
+        await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        [_ async for _ in reply]
+        assert reply.usage.finish in ("stop", "length")
+
+    asyncio.run(talk())
+
+
+def test_preparing_leaves_the_memory_to_a_reply_that_is_made(backend: LocalBackend) -> None:
+    async def talk() -> None:
+        conversation = backend.converse()
+        preparing = asyncio.ensure_future(conversation.prepare([SYSTEM, Message(Role.USER, "x" * 150)]))
+        await asyncio.sleep(0)
+        reply = conversation.reply(ASK, limits=Limits(max_tokens=12))
+        first = await anext(reply)
+        await conversation.prepare([SYSTEM, Message(Role.USER, "something else")])
+        await preparing
+        text = first.text + "".join([delta.text async for delta in reply])
+        assert text == (await read(backend, Limits(max_tokens=12)))[0]
 
     asyncio.run(talk())
 
