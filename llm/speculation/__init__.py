@@ -1,0 +1,1 @@
+"""What can be ready before the user has stopped."""
