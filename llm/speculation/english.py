@@ -107,7 +107,7 @@ _CHOOSERS = (
 )
 
 _AUXILIARIES = "is are am was were do does did have has had can could will would shall should may might must"
-_QUESTIONS = "what when where who whom whose why how which price how-many"
+_QUESTIONS = "what when where who whom whose why how which price how-many how-much"
 
 _PAST_FORMS = """
 go went gone
@@ -232,7 +232,7 @@ ENGLISH: Final = Language(
     synonyms=_same(_SYNONYMS),
     bundles={
         frozenset(("what", "pric")): "pric",
-        frozenset(("how-many", "pric")): "pric",
+        frozenset(("how-much", "pric")): "pric",
     },
     harmless=_set(_HARMLESS),
     articles=frozenset(("a", "an", "the")),
@@ -267,6 +267,7 @@ ENGLISH: Final = Language(
     past=frozenset(["did", "was", "were", "had"]),
     perfect=frozenset(["have", "has", "having"]),
     present=frozenset(["is", "are", "am", "be", "get", "gets"]),
+    possible=_set("can could would may might"),
     future=frozenset(["will", "shall"]),
     past_forms=_forms(_PAST_FORMS),
     past_endings=("ed",),

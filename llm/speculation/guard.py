@@ -71,12 +71,13 @@ def _tense(said: Meaning, known: Meaning) -> str | None:
 
 
 def _persons(said: Meaning, known: Meaning, language: Language) -> str | None:
-    """You and I may go without saying, unless it is somebody else who is not named."""
-    one, two = set(said.persons), set(known.persons)
-    if said.persons == known.persons:
+    """You and I may go without saying where they would come first, unless it is something else that is not named."""
+    shorter, longer = sorted((said.persons, known.persons), key=len)
+    if shorter == longer:
         return None
-    silent = one < two or two < one
-    if silent and len(one ^ two) == 1 and one ^ two <= language.own and said.pointed == known.pointed:
+    unnamed = longer[: len(longer) - len(shorter)]
+    silent = len(unnamed) == 1 and longer[1:] == shorter and unnamed[0] in language.own
+    if silent and said.pointed == known.pointed:
         return None
     return f"person: {' '.join(said.persons) or 'none'} against {' '.join(known.persons) or 'none'}"
 

@@ -155,6 +155,8 @@ class Language:
     present: frozenset[str] = frozenset()
     """these and a past form are not: "it is included"."""
     future: frozenset[str] = frozenset()
+    possible: frozenset[str] = frozenset()
+    """After a subject these tell what could be done, which nobody asks for: "I can come"."""
     past_forms: Mapping[str, str] = field(default_factory=dict)
     """Irregular past forms and participles, with their infinitives."""
     past_endings: Words = ()

@@ -47,13 +47,12 @@ def meaning(words: Words, language: Language) -> Meaning:
     words = _core(words, language)
     asked, words = _asked(words, language)
     collected = _Terms(words, language)
-    persons = [language.persons[word] for word in words if word in language.persons]
     terms = _bundled(tuple(dict.fromkeys(collected.terms)), language)
     return Meaning(
         terms=terms,
         asked=asked,
         tenses=frozenset(_tenses(words, language)),
-        persons=tuple(dict.fromkeys(persons)),
+        persons=tuple(language.persons[word] for word in words if word in language.persons),
         pointed=frozenset(language.pointers[word] for word in words if word in language.pointers),
         plural=frozenset(collected.plural),
         single=frozenset(collected.single),
@@ -115,6 +114,8 @@ def _tenses(words: Words, language: Language) -> Iterator[str]:
         before = set(words[max(0, at - _NEAR) : at])
         if word in language.future:
             yield "future"
+        if word in language.possible and at and words[at - 1] in language.subjects:
+            yield "possible"
         inflected = _is_past(word, language) and (before & language.perfect or not before & language.present)
         if inflected or word in language.past:
             yield "past"
