@@ -283,6 +283,8 @@ ENGLISH: Final = Language(
         ("ed", ""),
         ("s", ""),
     ),
+    doubled=frozenset("ls"),
+    mute="e",
     plural_endings=("s",),
     uninflected=_set(_NOT_INFLECTED),
     irregular=_forms(_PLURALS),

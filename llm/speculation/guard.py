@@ -31,6 +31,7 @@ def differing(said: Meaning, known: Meaning, language: Language) -> str | None:
         or _persons(said, known, language)
         or _pointing(said, known)
         or _count(said, known)
+        or _called(said, known, language)
         or _order(said, known, language)
     )
 
@@ -90,6 +91,11 @@ def _pointing(said: Meaning, known: Meaning) -> str | None:
 def _count(said: Meaning, known: Meaning) -> str | None:
     wrong = (said.plural & known.single) | (said.single & known.plural)
     return f"quantity: one or many of {_names(wrong)}" if wrong else None
+
+
+def _called(said: Meaning, known: Meaning, language: Language) -> str | None:
+    wrong = ((said.inflected & known.bare) | (said.bare & known.inflected)) - language.movable
+    return f"name: {_names(wrong)} with and without its ending" if wrong else None
 
 
 def _order(said: Meaning, known: Meaning, language: Language) -> str | None:

@@ -162,6 +162,10 @@ class Language:
     past_endings: Words = ()
     stem_endings: tuple[tuple[str, str], ...] = ()
     """Endings of inflected forms and what takes their place; the first that fits is taken."""
+    doubled: frozenset[str] = frozenset()
+    """Letters that words double at their own end, and not only before an ending."""
+    mute: str = ""
+    """A letter at the end that goes before an ending."""
     plural_endings: Words = ()
     uninflected: frozenset[str] = frozenset()
     """Words that only look like an inflected form."""
@@ -179,7 +183,7 @@ class Language:
             for ending, instead in self.stem_endings:
                 if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
                     word = word.removesuffix(ending) + instead
+                    if not instead and len(word) > _SHORTEST_STEM and word[-1] == word[-2] not in self.doubled:
+                        word = word[:-1]
                     break
-        if len(word) > _SHORTEST_STEM and word[-1] == word[-2]:
-            word = word[:-1]
-        return word.removesuffix("e") if len(word) > _SHORTEST_STEM else word
+        return word.removesuffix(self.mute) if len(word) > _SHORTEST_STEM else word

@@ -37,6 +37,10 @@ class Meaning:
     """Terms of which there are definitely many: "my orders";"""
     single: frozenset[str] = frozenset()
     """and one: "my order"."""
+    inflected: frozenset[str] = frozenset()
+    """Terms with the ending of a plural,"""
+    bare: frozenset[str] = frozenset()
+    """and those without it and without an article, which may be names: "Adam" is not "Adams"."""
     articles: int = 0
     plain: Words = ()
     """What is said without greetings and frames, where no term is left."""
@@ -56,6 +60,8 @@ def meaning(words: Words, language: Language) -> Meaning:
         pointed=frozenset(language.pointers[word] for word in words if word in language.pointers),
         plural=frozenset(collected.plural),
         single=frozenset(collected.single),
+        inflected=frozenset(collected.inflected),
+        bare=frozenset(collected.bare),
         articles=sum(word in language.articles for word in words),
         plain=() if terms else words,
     )
@@ -131,6 +137,8 @@ class _Terms:
         self.terms: list[str] = []
         self.plural: list[str] = []
         self.single: list[str] = []
+        self.inflected: list[str] = []
+        self.bare: list[str] = []
         for at, word in enumerate(words):
             if not _only_tells_when(words, at, language):
                 self._take(word, words[max(0, at - 2) : at], last=at == len(words) - 1)
@@ -180,10 +188,16 @@ class _Terms:
 
     def _note_number(self, word: str, before: Words) -> None:
         language = self._language
-        if self._language.definite.isdisjoint(before) or is_number(word) or word in language.uninflected:
+        if is_number(word) or word in language.uninflected:
             return
+        term = self._basic(word)
         many = word.endswith(language.plural_endings) or word in language.irregular
-        (self.plural if many else self.single).append(self._basic(word))
+        if not language.definite.isdisjoint(before):
+            (self.plural if many else self.single).append(term)
+        if many:
+            self.inflected.append(term)
+        elif not before or not (before[-1] in language.articles or before[-1] in language.definite):
+            self.bare.append(term)
 
 
 def _only_tells_when(words: Words, at: int, language: Language) -> bool:

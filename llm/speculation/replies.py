@@ -181,6 +181,8 @@ class Replies:
         before = self._exact.get((state, words))
         if not words or (before and _rank(before.entry.reply) < _rank(entry.reply)):
             return
+        if before and before.entry is entry:
+            return  # two ways to write the same
         if before:
             self._forget(before)
         known = _Known(entry=entry, state=state, text=text, words=words, meaning=meaning(words, self._language))
