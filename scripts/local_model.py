@@ -6,7 +6,7 @@ import torch
 
 from turngap.budget.clock import monotonic
 from turngap.llm.backends.engine import load
-from turngap.llm.backends.generation import Generation, Mind, Model
+from turngap.llm.backends.generation import SHORT, Generation, Mind, Model
 from turngap.llm.backends.local import ends
 from turngap.llm.backends.prompt import Prompts
 from turngap.llm.backends.sampling import Taste
@@ -20,7 +20,9 @@ def make_model(precision: str) -> Model:
     """The model that comes with turngap, with nothing remembered."""
     torch.set_num_threads(1)
     engine, tokenizer, _ = load(store.find("smollm2-135m-instruct"), precision=precision, context=CONTEXT)
-    return Model(engine, tokenizer, Prompts(tokenizer), ends(tokenizer), CONTEXT, Taste(), shared={})
+    return Model(
+        engine, tokenizer, Prompts(tokenizer), ends(tokenizer), CONTEXT, Taste(), shared={}, short=SHORT["cpu"]
+    )
 
 
 def say(mind: Mind, messages: Sequence[Message], max_tokens: int) -> tuple[str, tuple[int, ...]]:

@@ -1,6 +1,7 @@
 """The local backend on a tiny random model: memory that is cut back, extended, shared; steps; text."""
 
 import asyncio
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,31 @@ def test_a_warm_reply_says_what_a_cold_one_does() -> None:
     run_out(Generation([SYSTEM, Message(Role.USER, "Another question")], Limits(max_tokens=9), monotonic), mind)
     warm = run_out(Generation(ASK, Limits(max_tokens=9), monotonic), mind)
     assert warm == run_out(Generation(ASK, Limits(max_tokens=9), monotonic), Mind(model()))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_drafts_that_were_dropped_change_no_reply_and_cost_no_prefill(seed: int) -> None:
+    """Revised wordings, dropped at any step: what they share with the reply's prompt stays, the rest is cut away."""
+    chance, mind = random.Random(seed), Mind(lettered())
+    talk, words = [SYSTEM], "a latte with oat milk and two muffins please"
+    for _ in range(3):
+        for _ in range(chance.randint(1, 4)):
+            wording = words[: chance.randint(1, len(words))] + chance.choice(["", " no", "?"])
+            asked = [*talk, Message(Role.USER, wording)]
+            work: Preparation | Generation = Generation(asked, Limits(max_tokens=9), monotonic, Urgency.DRAFT)
+            if chance.random() < 0.5:
+                work = Preparation(asked)
+            for _ in range(chance.randint(1, 8)):
+                if not work.done:
+                    work.step(mind)
+        talk.append(Message(Role.USER, words))
+        warm = Generation(talk, Limits(max_tokens=20), monotonic)
+        text = run_out(warm, mind)
+        cold = Generation(talk, Limits(max_tokens=20), monotonic)
+        assert (text, warm.tokens) == (run_out(cold, Mind(lettered())), cold.tokens)
+        template = len("\nuser\n" + "\nassistant\n") + 4  # and four markers, a token each
+        assert (warm.usage.prefilled_tokens or 0) <= len(words) + template + 1
+        talk.append(Message(Role.ASSISTANT, text))
 
 
 def test_a_full_context_drops_the_oldest_turns_and_says_so() -> None:
