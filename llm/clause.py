@@ -144,3 +144,9 @@ def speakable(text: str) -> str:
         text = pattern.sub(instead, text)
     text = re.sub(r"[ \t]+", " ", text)
     return re.sub(r" +(?=[,.;:!?])", "", text).strip()
+
+
+def spoken(text: str) -> list[str]:
+    """All pieces of a text that is known whole."""
+    clauses = Clauses()
+    return [words for clause in (*clauses.feed(text), *clauses.end()) if (words := speakable(clause))]

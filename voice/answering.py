@@ -11,15 +11,16 @@ from typing import Final
 
 from turngap.budget.clock import Clock, Ns
 from turngap.budget.errors import StageError
-from turngap.budget.marks import Span, Stage
+from turngap.budget.marks import Mark, Span, Stage
 from turngap.llm.history import History
+from turngap.llm.speculation.openers import Choice
 from turngap.voice.asr.stable import plain
-from turngap.voice.book import TurnBook
+from turngap.voice.book import Layer, TurnBook
 from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.playout import Playout
 from turngap.voice.protocols.door import Door
-from turngap.voice.reply import Reply
+from turngap.voice.reply import Clause, Reply
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,13 @@ class Answering:
         self._history = History(manner.system)
         self._conversation = parts.backend.converse()
         self._conversing = asyncio.Lock()
+        self._replies = manner.speculation.replies
+        self._remembered = parts.remembered
+        openers = manner.speculation.openers
+        self._choice = None if openers is None else Choice(openers)
+        self._opener: str | None = None
+        """What the reply begins with if it is not ready in time."""
+        self._said = ""
         self._reply: Reply | None = None
         self._playout: Playout | None = None
         self._making: asyncio.Task[None] | None = None
@@ -61,38 +69,85 @@ class Answering:
     def prepare(self, words: str = "") -> None:
         """Let the backend get ready for what the next prompt begins with: the history, and words heard so far."""
         messages = self._history.messages_with(words)
-        self._tasks.create_task(self._make(None, partial(self._conversation.prepare, messages)))
+        self._tasks.create_task(self._converse(None, partial(self._conversation.prepare, messages)))
 
-    def draft(self, draft: DraftId, text: str, book: TurnBook) -> None:
-        """Begin a reply to ``text``; it is held back until :meth:`commit`."""
-        reply = self._reply = Reply(draft, book.ledger, self._synthesizer, self._clock)
-        messages = self._history.messages_with(text)
+    async def draft(self, draft: DraftId, text: str, book: TurnBook) -> None:
+        """Begin a reply to ``text``; it is held back until :meth:`commit`, and takes the place of another draft."""
+        asked_at = self._clock()
+        await self._throw_away(book)
+        reply = self._reply = Reply(draft, self._synthesizer, self._clock)
+        released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
+        known = None if self._replies is None else self._replies.match(self._said, text)
+        if known is not None:
+            book.speculated(Layer.REPLY)
+            self._making = self._tasks.create_task(
+                self._try(draft, partial(reply.say, known.text, released_by=released_by))
+            )
+            return
+        if released_by is Mark.PAUSE:
+            book.speculated(Layer.DRAFT)
         answer = partial(
             reply.run,
             self._conversation,
-            messages,
+            self._history.messages_with(text, opener=self._choose(text) or ""),
             limits=self._manner.limits,
             stall=self._manner.stall,
-            asked_at=self._clock(),
+            asked_at=asked_at,
+            released_by=released_by,
         )
-        self._making = self._tasks.create_task(self._make(draft, answer))
+        self._making = self._tasks.create_task(self._converse(draft, answer))
 
     def excuse(self, draft: DraftId, reason: str, book: TurnBook) -> None:
         """Say in words that there is no reply."""
         book.failure = reason
-        reply = self._reply = Reply(draft, book.ledger, self._synthesizer, self._clock)
-        self._making = self._tasks.create_task(self._make(draft, partial(reply.say, self._manner.excuse)))
+        self._opener = None
+        reply = self._reply = Reply(draft, self._synthesizer, self._clock)
+        self._making = self._tasks.create_task(self._try(draft, partial(reply.say, self._manner.excuse)))
         self.commit(draft, book)
 
+    def open(self, draft: DraftId, words: str, book: TurnBook) -> None:
+        """Say an opener that fits ``words``, which may be unfinished, while there is no reply yet."""
+        if self._playout is None and not self._begin_with(self._choose(words), book):
+            return
+        self._play_on(draft, book)
+
     def commit(self, draft: DraftId, book: TurnBook) -> None:
-        """Let the reply be heard as soon as it is there."""
+        """Let the reply be heard as soon as it is there, after an opener if it is not there yet."""
         reply = self._reply
         assert reply is not None
-        if self._playout is None or self._playout.reply is not reply:
-            self._playout = Playout(
-                reply, rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock
-            )
-        self._playing = self._tasks.create_task(self._play(self._playout, book, draft))
+        reply.page.enter(book.ledger)
+        reply.hasten()
+        if self._playout is None and (reply.ready or not self._begin_with(self._opener, book)):
+            self._playout = self._new_playout()
+        assert self._playout is not None
+        self._playout.go_on(reply)
+        self._play_on(draft, book)
+
+    def _choose(self, words: str) -> str | None:
+        """The opener of this turn, which stays once it is chosen: the reply is made to go on from it."""
+        if self._opener is None and self._choice is not None:
+            self._opener = self._choice.choose(words)
+        return self._opener
+
+    def _begin_with(self, opener: str | None, book: TurnBook) -> bool:
+        """Begin to play with ``opener``; whether its audio is there."""
+        pieces = None if opener is None else self._remembered(opener)
+        if opener is None or pieces is None:
+            return False
+        self._playout = self._new_playout()
+        self._playout.open(Clause(opener), pieces)
+        book.opener = opener
+        book.speculated(Layer.OPENER)
+        return True
+
+    def _new_playout(self) -> Playout:
+        return Playout(rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock)
+
+    def _play_on(self, draft: DraftId, book: TurnBook) -> None:
+        """Play, or go on playing, what there is."""
+        assert self._playout is not None
+        if self._playing is None or self._playing.done():
+            self._playing = self._tasks.create_task(self._play(self._playout, book, draft))
 
     async def hold_back(self) -> None:
         """Let nothing more of the reply be heard until the next :meth:`commit`; it is made all the same."""
@@ -109,20 +164,21 @@ class Answering:
 
     def speak_on(self, draft: DraftId, book: TurnBook) -> None:
         """Go on where we fell silent."""
-        assert self._playout is not None
-        self._playing = self._tasks.create_task(self._play(self._playout, book, draft))
+        self._play_on(draft, book)
 
     def says(self, words: Sequence[str]) -> bool:
         """Whether these words, two or more, are the reply's own, one after the other."""
-        if self._reply is None or len(words) < ECHO_WORDS:
+        if len(words) < ECHO_WORDS:
             return False
-        said = [plain(word) for clause in self._reply.clauses for word in clause.text.split()]
+        opener = None if self._playout is None else self._playout.opener
+        clauses = ([] if opener is None else [opener]) + ([] if self._reply is None else self._reply.clauses)
+        said = [plain(word) for clause in clauses for word in clause.text.split()]
         heard = [plain(word) for word in words]
         return any(said[at : at + len(heard)] == heard for at in range(len(said) - len(heard) + 1))
 
-    async def take_floor(self, draft: DraftId, text: str) -> None:
+    async def take_floor(self, text: str, book: TurnBook) -> None:
         """The reply is heard: what it answers is history now."""
-        if draft.attempt == 1:
+        if book.failure is None:
             self._history.user(text)
         await self._door.transcript("user", text)
 
@@ -130,19 +186,29 @@ class Answering:
         """Stop making and playing; what the client has not played yet, it is asked to drop."""
         playout = self._playout
         await _cancel(self._playing)
-        await _cancel(self._making)
+        await self._throw_away(book)
         if playout is not None and playout.sent_samples and self._playing_now(playout):
             await self._door.clear()
         if playout is not None and playout.started_at is not None:
-            book.heard = playout.heard(self._clock())
-        self._reply = self._playout = None
+            book.played(playout.heard(self._clock()), playout.content_at)
+        self._playout = self._opener = None
 
-    async def end(self, draft: DraftId, book: TurnBook) -> None:
+    async def end(self, book: TurnBook) -> None:
         """The turn is over: what was heard of the reply stays in the history."""
         await self.silence(book)
-        if book.heard and draft.attempt == 1:
+        if self._choice is not None:
+            self._choice.turn(book.opener or None)
+        if book.heard and book.failure is None:
+            self._said = book.heard
             self._history.assistant(book.heard)
             self.prepare()
+
+    async def _throw_away(self, book: TurnBook) -> None:
+        """Stop making the reply."""
+        reply, self._reply = self._reply, None
+        await _cancel(self._making)
+        if reply is not None and not reply.page.entered:
+            book.wasted(tokens=reply.tokens, samples=sum(clause.samples for clause in reply.clauses))
 
     async def fail(self, draft: DraftId | None, error: StageError) -> None:
         """Tell the client, and the machine where a reply waits for it."""
@@ -150,11 +216,14 @@ class Answering:
         if draft is not None:
             self._tell(ReplyFailed(at=self._clock(), id=draft, reason=str(error)))
 
-    async def _make(self, draft: DraftId | None, work: Callable[[], Awaitable[None]]) -> None:
+    async def _converse(self, draft: DraftId | None, work: Callable[[], Awaitable[None]]) -> None:
         """Do ``work`` when the one before is done: a conversation with the backend is one thing at a time."""
+        async with self._conversing:
+            await self._try(draft, work)
+
+    async def _try(self, draft: DraftId | None, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            async with self._conversing:
-                await work()
+            await work()
         except StageError as error:
             await self.fail(draft, error)
         except Exception as error:  # a bug in a stage costs its turn, not the conversation

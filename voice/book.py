@@ -2,15 +2,26 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from turngap.budget.account import Account
 from turngap.budget.allowance import Budget
 from turngap.budget.clock import Ns, milliseconds
 from turngap.budget.ledger import Outcome, TurnLedger, Wording
-from turngap.budget.marks import Mark, Span
+from turngap.budget.marks import Mark, Marked, Span
 from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Pause
 from turngap.voice.events import DraftId
+
+
+class Layer(StrEnum):
+    """What was ready, or begun, before it was known that it is wanted."""
+
+    DRAFT = "draft"
+    """A reply to words that were only supposed."""
+    REPLY = "reply"
+    """One that was known in advance."""
+    OPENER = "opener"
 
 
 @dataclass(slots=True)
@@ -29,7 +40,17 @@ class TurnBook:
     """What was heard of the reply."""
     spoken_over: str = ""
     """What was said over the reply, as far as it was understood before that was decided."""
+    opener: str = ""
+    """What was said before there was a reply."""
+    content_at: Ns | None = None
+    """When more than the opener was heard."""
     failure: str | None = None
+    begun: list[Layer] = field(default_factory=list)
+    """Of each speculative layer, in order, what was begun; only the last draft or reply can have been a hit."""
+    discarded: int = 0
+    """Drafts that were thrown away, and what they had cost."""
+    wasted_tokens: int = 0
+    wasted_samples: int = 0
     withdrawn: int = 0
     """Endpoints that were taken back before anything was heard."""
     _decided: tuple[DraftId, Ns, Span, Mark] | None = None
@@ -53,6 +74,20 @@ class TurnBook:
             self.ledger.span(span, revision=draft.revision)
         self.ledger.mark(Mark.TRANSCRIPT, at, revision=draft.revision, released_by=Mark.PAUSE)
 
+    def speculated(self, layer: Layer) -> None:
+        self.begun.append(layer)
+
+    def wasted(self, *, tokens: int | None, samples: int) -> None:
+        """A draft was thrown away unheard."""
+        self.discarded += 1
+        self.wasted_tokens += tokens or 0
+        self.wasted_samples += samples
+
+    def played(self, heard: str, content_at: Ns | None) -> None:
+        """What was heard of the reply in the end."""
+        self.heard = heard
+        self.content_at = content_at
+
     def decided(self, draft: DraftId, at: Ns, waited: Span, *, released_by: Mark) -> None:
         """Note the endpoint; it is written when it can't be taken back any more."""
         self._decided = (draft, at, waited, released_by)
@@ -68,7 +103,8 @@ class TurnBook:
             return  # the excuse, after a reply that broke off
         self._write_endpoint()
         marks = self.ledger.view(draft.revision).marks
-        causes = [marks[mark] for mark in (Mark.ENDPOINT, Mark.FIRST_AUDIO) if mark in marks]
+        # A draft on words that were supposed waits for the transcript that confirms them.
+        causes = [marks[mark] for mark in (Mark.ENDPOINT, Mark.FIRST_AUDIO, Mark.TRANSCRIPT) if mark in marks]
         cause = max(causes, key=lambda marked: marked.at, default=None)
         self.ledger.span(span, revision=draft.revision)
         self.ledger.mark(Mark.SENT, at, revision=draft.revision, released_by=cause.mark if cause else None)
@@ -100,6 +136,14 @@ class TurnBook:
             "text": self.texts.get(wording.revision, ""),
             "reply": self.heard,
             "spoken_over": self.spoken_over,
+            "opener": self.opener,
+            "first_content_gap_ms": self._first_content(account, wording.marks.get(Mark.SPEECH_END)),
+            "speculation": {
+                "begun": [layer.value for layer in self.begun],
+                "discarded": self.discarded,
+                "wasted_tokens": self.wasted_tokens,
+                "wasted_samples": self.wasted_samples,
+            },
             "failure": self.failure,
             "onset_s": self.onset / VAD_RATE_HZ,
             "speech_end_s": None if speech_end is None else speech_end / VAD_RATE_HZ,
@@ -115,6 +159,11 @@ class TurnBook:
             "notes": dict(wording.notes),
             "ledger": self.ledger.to_json(),
         }
+
+    def _first_content(self, account: Account | None, start: Marked | None) -> float | None:
+        if not self.opener:
+            return None if account is None else milliseconds(account.gap)
+        return None if self.content_at is None or start is None else milliseconds(self.content_at - start.at)
 
 
 def _times(wording: Wording) -> dict[str, Any]:

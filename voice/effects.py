@@ -32,7 +32,8 @@ class Transcribe:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Make a reply to ``text``, and hold it back."""
+    """Make a reply to ``text``, and hold it back. A second one under the same id goes on from the same opener, and the
+    first is thrown away."""
 
     id: DraftId
     text: str
@@ -41,6 +42,13 @@ class Draft:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """The user's turn is over."""
+
+    id: DraftId
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Its words are not known yet: say the beginning that fits them all, if there is one."""
 
     id: DraftId
 
@@ -130,6 +138,7 @@ Effect: TypeAlias = (
     | Transcribe
     | Draft
     | Endpoint
+    | Open
     | Commit
     | HoldBack
     | TakeFloor

@@ -11,7 +11,7 @@ from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, Clock
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.backends import make_backend
-from turngap.llm.clause import Clauses, speakable
+from turngap.llm.clause import Clauses, speakable, spoken
 from turngap.llm.history import History
 from turngap.llm.protocol import Conversation, Limits
 from turngap.llm.spec import Spec
@@ -22,6 +22,7 @@ from turngap.voice.endpointing.registry import ENDPOINTING
 from turngap.voice.endpointing.wording import claim
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.settings import Settings
+from turngap.voice.speculating import SPECULATION
 from turngap.voice.tts.memory import Remembering
 from turngap.voice.tts.registry import make_synthesizer
 from turngap.voice.turn import Yielding
@@ -42,10 +43,10 @@ class Engine:
     def __init__(self, settings: Settings, *, find_model: Callable[[str], Path], clock: Clock) -> None:
         if settings.governor != "observe":
             raise ConfigurationError(f"there is no governor '{settings.governor}'", remedy="Choose: observe")
-        if settings.speculation not in ("pause", "none"):
-            raise ConfigurationError(f"there is no speculation '{settings.speculation}'", remedy="Choose: pause, none")
         self._settings = settings
         self._budget = Budget.of(settings.budget)
+        self._speculation = SPECULATION.make(Spec.parse(settings.speculation))
+        self._learning: asyncio.Task[None] | None = None
         self._yielding, self._decide_ms = _barge_in(settings.barge_in)
         self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model, clock=clock)
         self._canceller = canceller_maker(settings.echo)
@@ -60,6 +61,17 @@ class Engine:
         # Each has a thread of its own; the first that fails tells why.
         await asyncio.gather(self._ears.warm(), self._recognizer.warm(), self._backend.warm(), self._synthesizer.warm())
         await self._rehearse()
+        openers = self._speculation.openers
+        for text in () if openers is None else openers.all:
+            await self._say(text)
+        self._learning = asyncio.create_task(self._learn())
+
+    async def _learn(self) -> None:
+        """Say every reply that is known in advance, unheard, so that none has to be synthesised when it is wanted."""
+        for reply in self._speculation.replies or ():
+            for text in reply.says:
+                for clause in spoken(text):
+                    await self._synthesizer.learn(clause)
 
     async def _rehearse(self) -> None:
         """Answer a few things that people say: the backend takes in the system prompt and learns how its replies begin,
@@ -95,6 +107,7 @@ class Engine:
             recognizer=self._recognizer,
             backend=self._backend,
             synthesizer=self._synthesizer,
+            remembered=self._synthesizer.known,
             canceller=self._canceller(),
         )
 
@@ -109,7 +122,7 @@ class Engine:
             claims=partial(claim, lexicon=ENGLISH),
             deadline=round(settings.deadline * MS),
             stall=round(settings.stall * MS),
-            draft_at_pause=settings.speculation == "pause",
+            speculation=self._speculation,
         )
 
     def describe(self) -> dict[str, object]:
@@ -128,6 +141,8 @@ class Engine:
         }
 
     async def aclose(self) -> None:
+        if self._learning is not None:
+            self._learning.cancel()
         await self._recognizer.aclose()
         await self._backend.aclose()
         await self._synthesizer.aclose()

@@ -13,7 +13,7 @@ class DraftId(NamedTuple):
     revision: int
     """Which wording of the user's words is answered: each pause makes a new one."""
     attempt: int = 1
-    """The second attempt is the excuse for the first."""
+    """A reply to other words than were supposed is another attempt, and so is the excuse for one that failed."""
 
     def __str__(self) -> str:
         return f"{self.turn}.{self.revision}" + (f".{self.attempt}" if self.attempt != 1 else "")
@@ -53,8 +53,18 @@ class Heard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Supposed:
+    """What :class:`Heard` will most likely say; a reply to it may be drafted, and waits for that."""
+
+    at: Ns
+    id: DraftId
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AudioStarted:
-    """The first audible sample of a reply has left: from now on it has been heard."""
+    """The first audible sample of a reply has left: from now on it has been heard. After an opener, which is told the
+    same way, it is told once more for what follows."""
 
     at: Ns
     id: DraftId
@@ -77,4 +87,6 @@ class ReplyFailed:
     reason: str
 
 
-Event: TypeAlias = SpeechStarted | SpeechPaused | EndpointMoved | Heard | AudioStarted | AudioEnded | ReplyFailed
+Event: TypeAlias = (
+    SpeechStarted | SpeechPaused | EndpointMoved | Heard | Supposed | AudioStarted | AudioEnded | ReplyFailed
+)

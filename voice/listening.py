@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Span
+from turngap.llm.speculation.policy import Running
 from turngap.voice.asr.incremental import Pacing, PassRequest, Transcription
 from turngap.voice.asr.protocol import Recognizer
 from turngap.voice.asr.stable import Hypothesis
 from turngap.voice.audio.level import SILENCE_DB
 from turngap.voice.audio.log import AudioLog
-from turngap.voice.endpointing.protocol import Frame
+from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Frame
 from turngap.voice.events import DraftId
 
 VOICED = 0.5
@@ -54,6 +55,19 @@ class Listening:
         self._passing: asyncio.Task[None] | None = None
         self._draft = DraftId(0, 0, 0)
         self._latest: Listened | None = None
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """The words so far."""
+        return self._transcription.hypothesis
+
+    def running(self, speech_end: int) -> Running | None:
+        """The words so far at a pause, and how much of the voice they lack; None if they are final, or there are
+        none."""
+        hypothesis, latest = self.hypothesis, self._latest
+        if hypothesis.final or latest is None:
+            return None
+        return Running(words=hypothesis.words, uncovered_ms=(speech_end - latest.end) * 1000 / VAD_RATE_HZ)
 
     def begin(self, start: int, pacing: Pacing | None = None) -> None:
         """A voice begins at sample ``start``; words of the one before are not told any more."""

@@ -1,17 +1,39 @@
 """What a conversation is made of, and how the agent behaves in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from turngap.budget.allowance import DEFAULT, Budget
 from turngap.budget.clock import MS, Ns
 from turngap.llm.protocol import Backend, Limits
+from turngap.llm.speculation.openers import Openers
+from turngap.llm.speculation.policy import Running, nothing
+from turngap.llm.speculation.replies import Replies
 from turngap.voice.asr.protocol import Recognizer
 from turngap.voice.audio.echo import Canceller
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel, VoiceActivity
 from turngap.voice.endpointing.wording import Claim
-from turngap.voice.tts.protocol import Synthesizer
-from turngap.voice.turn import Yielding, any_words
+from turngap.voice.tts.protocol import Speech, Synthesizer
+from turngap.voice.turn import Yielding, any_words, same_text
+
+
+def unknown(text: str) -> Sequence[Speech] | None:
+    """Of a synthesizer that remembers nothing."""
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speculation:
+    """What is begun, or ready, before it is known that it is wanted."""
+
+    at_pause: bool = True
+    """Whether a reply is drafted as soon as a pause has its words; else at the endpoint."""
+    supposes: Callable[[Running], bool] = nothing
+    """Whether words that are only supposed are worth a draft."""
+    same: Callable[[str, str], bool] = same_text
+    """Whether a reply to the one is a reply to the other."""
+    openers: Openers | None = None
+    replies: Replies | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +52,7 @@ class Manner:
     """From the endpoint: how long a reply may stay away."""
     stall: Ns = 3000 * MS
     """How long the backend may be silent, before or after its first token."""
-    draft_at_pause: bool = True
+    speculation: Speculation = field(default_factory=Speculation)
     excuse: str = "Sorry, something went wrong. Please say that again."
 
 
@@ -43,6 +65,8 @@ class Parts:
     recognizer: Recognizer
     backend: Backend
     synthesizer: Synthesizer
+    remembered: Callable[[str], Sequence[Speech] | None] = unknown
+    """What the synthesizer has said before, at once."""
     turn_end: TurnEndModel | None = None
     """For policies that ask."""
     canceller: Canceller | None = None

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,7 +12,8 @@ from turngap.budget.clock import MS, SECOND, Clock, Ns
 from turngap.budget.marks import Span, Stage
 from turngap.voice.audio.level import first_audible
 from turngap.voice.audio.resample import Resampler
-from turngap.voice.reply import Reply
+from turngap.voice.reply import Clause, Reply
+from turngap.voice.tts.protocol import Speech
 
 PACKET_MS: Final = 20
 LEAD: Final[Ns] = 200 * MS
@@ -23,13 +24,16 @@ KEPT_PACKETS: Final = 2 * LEAD // (PACKET_MS * MS)
 
 
 class Playout:
-    """The playing of one reply, from its commit to its last sample.
+    """The playing of one reply, from its commit to its last sample, perhaps with an opener before it.
 
     :meth:`run` may be cancelled, and called again after :meth:`rewind`: it then goes on where it was.
     """
 
-    def __init__(self, reply: Reply, *, rate_hz: int, from_hz: int, clock: Clock) -> None:
-        self.reply = reply
+    def __init__(self, *, rate_hz: int, from_hz: int, clock: Clock) -> None:
+        self.reply: Reply | None = None
+        self.opener: Clause | None = None
+        self.content_at: Ns | None = None
+        """When the first audible sample after the opener was, or will be, played."""
         self.sent_samples = 0
         """What was sent and not taken back."""
         self.started_at: Ns | None = None
@@ -43,14 +47,32 @@ class Playout:
         self._sent: deque[NDArray[np.float32]] = deque()
         """The latest packets that were sent: what may not have been played yet, and a little more."""
         self._complete = False
+        self._given = asyncio.Event()
+
+    def open(self, opener: Clause, pieces: Sequence[Speech]) -> None:
+        """Begin with ``opener``, whose audio is ``pieces``."""
+        self.opener = opener
+        for speech in pieces:
+            opener.take(speech)
+            self._queue(self._resampler.feed(speech.samples))
+        opener.complete = True
+        self._taken_at = self._clock()
+
+    def go_on(self, reply: Reply) -> None:
+        """Play ``reply``, after the opener if there is one."""
+        self.reply = reply
+        self._given.set()
 
     async def run(
         self, send: Callable[[NDArray[np.float32]], Awaitable[None]], on_started: Callable[[Ns, Span], None]
     ) -> None:
-        """Send everything; returns when the last sample has been played."""
+        """Send everything; returns when the last sample has been played. ``on_started`` is told of the first audible
+        sample, and after an opener once more of the first that follows it."""
         if self.started_at is not None:  # again, after a break
             self.started_at = self._clock() - self.sent_samples * SECOND // self._rate_hz
         await self._drain(send, on_started)
+        await self._given.wait()
+        assert self.reply is not None
         while not self._complete:
             piece = await self.reply.audio.get()
             self._taken_at = self._clock()
@@ -78,7 +100,15 @@ class Playout:
 
     def heard(self, now: Ns) -> str:
         """The words of the reply that have been heard by ``now``."""
-        return self.reply.heard(self.played_samples(now) * self._from_hz // self._rate_hz)
+        played = self.played_samples(now) * self._from_hz // self._rate_hz
+        opened = "" if self.opener is None else self.opener.heard(played)
+        played -= self._opened_samples()
+        words = "" if self.reply is None or played <= 0 else self.reply.heard(played)
+        return f"{opened} {words}".strip()
+
+    def _opened_samples(self) -> int:
+        """Of the synthesizer's, those that the opener takes."""
+        return 0 if self.opener is None else self.opener.samples
 
     def _queue(self, samples: NDArray[np.float32]) -> None:
         packet = self._rate_hz * PACKET_MS // 1000
@@ -91,16 +121,35 @@ class Playout:
             await self._until(LEAD)
             part = self._waiting.popleft()
             before = self.sent_samples
+            self._catch_up()
             # Noted before it is sent: whoever cancels the sending must not send it again.
             self.sent_samples += len(part)
             self._sent.append(part)
             if len(self._sent) > KEPT_PACKETS:
                 self._sent.popleft()
             await send(part)
-            if self.started_at is None and first_audible(part, self._rate_hz) is not None:
+            if self._begins(before, part):
                 now = self._clock()
-                self.started_at = now - before * SECOND // self._rate_hz
+                if self.started_at is None:
+                    self.started_at = now - before * SECOND // self._rate_hz
+                else:
+                    self.content_at = max(now, self.started_at + before * SECOND // self._rate_hz)
                 on_started(now, Span(stage=Stage.PLAYOUT, start=self._taken_at, end=now, what="send"))
+
+    def _begins(self, before: int, part: NDArray[np.float32]) -> bool:
+        """Whether the first audible sample is in this part, or the first one after the opener."""
+        if self.started_at is None:
+            return first_audible(part, self._rate_hz) is not None
+        if self.opener is None or self.content_at is not None:
+            return False
+        rest = part[max(0, self._opened_samples() * self._rate_hz // self._from_hz - before) :]
+        return first_audible(rest, self._rate_hz) is not None
+
+    def _catch_up(self) -> None:
+        """What was sent has all been played a while ago: what is sent now is played now."""
+        now = self._clock()
+        if self.started_at is not None and self.started_at + self.sent_samples * SECOND // self._rate_hz < now:
+            self.started_at = now - self.sent_samples * SECOND // self._rate_hz
 
     async def _until(self, lead: Ns) -> None:
         """Wait until playing is at most ``lead`` behind what was sent."""

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import Clock, Ns, milliseconds
 from turngap.budget.errors import StageTimeoutError
-from turngap.budget.ledger import TurnLedger
 from turngap.budget.marks import Mark, Span, Stage
-from turngap.llm.clause import Clauses, speakable
-from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream
+from turngap.llm.clause import Clauses, speakable, spoken
+from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream, Urgency
+from turngap.voice.draft_page import DraftPage
 from turngap.voice.events import DraftId
 from turngap.voice.tts.alignment import heard_prefix
 from turngap.voice.tts.protocol import Speech, Synthesizer, WordEnd
@@ -36,6 +36,11 @@ class Clause:
     complete: bool = False
     """Whether that is all of its audio."""
 
+    def take(self, speech: Speech) -> None:
+        """More of its audio."""
+        self.samples += len(speech.samples)
+        self.words.extend(speech.words)
+
     def heard(self, played_samples: int) -> str:
         """Its words that the first ``played_samples`` of its audio held."""
         return heard_prefix(
@@ -50,36 +55,61 @@ class Clause:
 class Reply:
     """Makes one reply. :meth:`run` does the work; cancelling it stops everything that belongs to it."""
 
-    def __init__(self, draft: DraftId, ledger: TurnLedger, synthesizer: Synthesizer, clock: Clock) -> None:
+    def __init__(self, draft: DraftId, synthesizer: Synthesizer, clock: Clock) -> None:
         self.id = draft
+        self.page = DraftPage(draft.revision)
         self.audio: asyncio.Queue[NDArray[np.float32] | None] = asyncio.Queue(QUEUED_PIECES)
         self.clauses: list[Clause] = []
         self.first_audio_at: Ns | None = None
-        self._ledger = ledger
         self._synthesizer = synthesizer
         self._clock = clock
-        self._spans: list[Span] = []
+        self._stream: ReplyStream | None = None
+        self._urgency = Urgency.DRAFT
+
+    @property
+    def ready(self) -> bool:
+        """Whether something of it can be heard at once."""
+        return self.first_audio_at is not None
+
+    @property
+    def tokens(self) -> int | None:
+        """What the backend has made of it so far."""
+        return None if self._stream is None else self._stream.usage.completion_tokens
+
+    def hasten(self) -> None:
+        """Somebody waits for it now."""
+        self._urgency = Urgency.LIVE
+        if self._stream is not None:
+            self._stream.hasten()
 
     async def run(
-        self, conversation: Conversation, messages: Sequence[Message], *, limits: Limits, stall: Ns, asked_at: Ns
+        self,
+        conversation: Conversation,
+        messages: Sequence[Message],
+        *,
+        limits: Limits,
+        stall: Ns,
+        asked_at: Ns,
+        released_by: Mark,
     ) -> None:
-        """Answer ``messages``. Raises StageError; the ledger then holds what was done until there."""
-        stream = conversation.reply(messages, limits=limits)
+        """Answer ``messages``. Raises StageError; its page then holds what was done until there."""
+        stream = self._stream = conversation.reply(messages, limits=limits, urgency=self._urgency)
         now = self._clock()
-        self._spans.append(Span(stage=Stage.DISPATCH, start=asked_at, end=now, what="prompt"))
-        self._mark(Mark.REQUEST, Mark.TRANSCRIPT, now)
+        self.page.span(Span(stage=Stage.DISPATCH, start=asked_at, end=now, what="prompt"))
+        self.page.mark(Mark.REQUEST, now, released_by=released_by)
         try:
             async with aclosing(stream), aclosing(self._clauses(stream, stall)) as clauses:
                 async for clause in clauses:
                     if clause:
-                        await self._speak(clause)
+                        await self._speak(clause, released_by=Mark.FIRST_TOKEN)
         finally:
             self._write_down(stream)
         await self.audio.put(None)
 
-    async def say(self, text: str) -> None:
-        """Speak a text that needs no backend. Raises StageError."""
-        await self._speak(text, marked=False)
+    async def say(self, text: str, *, released_by: Mark | None = None) -> None:
+        """Speak a text that needs no backend, and where ``released_by`` is told, mark when. Raises StageError."""
+        for clause in spoken(text):
+            await self._speak(clause, released_by=released_by)
         await self.audio.put(None)
 
     def heard(self, played_samples: int) -> str:
@@ -98,45 +128,42 @@ class Reply:
         async with aclosing(_unstalled(stream, stall)) as deltas:
             async for delta in deltas:
                 if first:
-                    self._mark(Mark.FIRST_TOKEN, Mark.REQUEST, self._clock())
+                    self.page.mark(Mark.FIRST_TOKEN, self._clock(), released_by=Mark.REQUEST)
                     first = False
                 for clause in clauses.feed(delta.text):
                     yield speakable(clause)
         for clause in clauses.end():
             yield speakable(clause)
 
-    async def _speak(self, text: str, *, marked: bool = True) -> None:
-        if marked and not self.clauses:
-            self._mark(Mark.SPEAKABLE, Mark.FIRST_TOKEN, self._clock())
+    async def _speak(self, text: str, *, released_by: Mark | None) -> None:
+        marked = released_by is not None and not self.clauses
+        if released_by is not None and marked:
+            self.page.mark(Mark.SPEAKABLE, self._clock(), released_by=released_by)
         clause = Clause(text)
         self.clauses.append(clause)
         async with aclosing(self._synthesizer.speak(text)) as pieces:
             async for speech in pieces:
-                if marked and self.first_audio_at is None:
-                    self._first_audio(speech)
-                clause.samples += len(speech.samples)
-                clause.words.extend(speech.words)
+                if self.first_audio_at is None:
+                    self._first_audio(speech, marked=marked)
+                clause.take(speech)
                 await self.audio.put(speech.samples)
         clause.complete = True
 
-    def _first_audio(self, speech: Speech) -> None:
+    def _first_audio(self, speech: Speech, *, marked: bool) -> None:
         self.first_audio_at = self._clock()
-        self._spans.append(speech.span)
-        self._mark(Mark.FIRST_AUDIO, Mark.SPEAKABLE, self.first_audio_at)
-
-    def _mark(self, mark: Mark, released_by: Mark, at: Ns) -> None:
-        self._ledger.mark(mark, at, revision=self.id.revision, released_by=released_by)
+        if marked:
+            self.page.span(speech.span)
+            self.page.mark(Mark.FIRST_AUDIO, self.first_audio_at, released_by=Mark.SPEAKABLE)
 
     def _write_down(self, stream: ReplyStream) -> None:
-        revision = self.id.revision
-        for span in (*self._spans, *stream.usage.spans):
-            self._ledger.span(span, revision=revision)
         usage = stream.usage
-        self._ledger.note("prompt_tokens", usage.prompt_tokens, revision=revision)
-        self._ledger.note("cached_tokens", usage.cached_tokens, revision=revision)
-        self._ledger.note("prefilled_tokens", usage.prefilled_tokens, revision=revision)
-        self._ledger.note("completion_tokens", usage.completion_tokens, revision=revision)
-        self._ledger.note("finish", usage.finish, revision=revision)
+        for span in usage.spans:
+            self.page.span(span)
+        self.page.note("prompt_tokens", usage.prompt_tokens)
+        self.page.note("cached_tokens", usage.cached_tokens)
+        self.page.note("prefilled_tokens", usage.prefilled_tokens)
+        self.page.note("completion_tokens", usage.completion_tokens)
+        self.page.note("finish", usage.finish)
 
 
 async def _unstalled(stream: ReplyStream, stall: Ns) -> AsyncGenerator[Delta, None]:

@@ -30,6 +30,7 @@ from turngap.voice.effects import (
     GoOn,
     HoldBack,
     Hush,
+    Open,
     SpeakOn,
     TakeFloor,
     Transcribe,
@@ -50,7 +51,7 @@ from turngap.voice.endpointing.protocol import (
     TurnEndModel,
     Words,
 )
-from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, SpeechPaused, SpeechStarted
+from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, SpeechPaused, SpeechStarted, Supposed
 from turngap.voice.hearing import Hearing, Noticed
 from turngap.voice.listening import Listened, Listening
 from turngap.voice.manner import Manner, Parts
@@ -96,8 +97,10 @@ class Session:
             claims=manner.claims,
             decide=manner.decide,
             deadline=manner.deadline,
-            draft_at_pause=manner.draft_at_pause,
+            draft_at_pause=manner.speculation.at_pause,
+            same=manner.speculation.same,
         )
+        self._supposes = manner.speculation.supposes
         self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock, canceller=parts.canceller)
         self._tasks = asyncio.TaskGroup()
         spoken = self._hearing.overhear(door)
@@ -257,9 +260,12 @@ class Session:
             case Transcribe(id=draft):
                 await self._transcribe(draft, book)
             case Draft(id=draft, text=text):
-                answering.draft(draft, text, book)
+                await answering.draft(draft, text, book)
             case Endpoint(id=draft):
                 self._endpoint(draft, due, book)
+            case Open(id=draft):
+                if text := self._listening.hypothesis.text:
+                    answering.open(draft, text, book)
             case Commit(id=draft):
                 answering.commit(draft, book)
             case HoldBack(id=draft):
@@ -267,7 +273,7 @@ class Session:
                 book.withdraw()
             case TakeFloor(id=draft):
                 self._consider(AgentSpeaks(speaks=True))
-                await answering.take_floor(draft, book.texts.get(draft.revision, ""))
+                await answering.take_floor(book.texts.get(draft.revision, ""), book)
             case Contest():
                 self._contest()
             case Understand(id=draft):
@@ -303,6 +309,9 @@ class Session:
         spans = () if self._paused is None else self._paused.spans
         book.paused(draft, pause, speech_end_at=speech_end_at, at=self._clock(), spans=spans)
         await self._listening.paused(draft, speech_end=pause.speech_end)
+        running = self._listening.running(pause.speech_end)
+        if running is not None and self._supposes(running):
+            self._tell(Supposed(at=self._clock(), id=draft, text=" ".join(running.words)))
 
     def _pause(self) -> Pause:
         assert self._paused is not None
@@ -322,7 +331,7 @@ class Session:
     async def _end(self, draft: DraftId, outcome: Outcome, book: TurnBook) -> None:
         self._book = None
         self._consider(AgentSpeaks(speaks=False))
-        await self._answering.end(draft, book)
+        await self._answering.end(book)
         book.close(draft.revision, outcome)
         if book.heard:
             self._consider(AgentSaid(text=book.heard))

@@ -33,7 +33,9 @@ class Settings:
     voice: str = _setting("piper", "synthesizer, as NAME[:MODEL][?key=value&...]")
     endpointing: str = _setting("full", "endpointing policy: fixed, vad, smart or full, as NAME[?key=value&...]")
     echo: str = _setting("none", "the agent's voice coming back by the microphone: cancel, or none: the client does it")
-    speculation: str = _setting("pause", "when a reply is drafted: at each pause, or none: at the endpoint only")
+    speculation: str = _setting(
+        "full", "what is ready before the user has stopped: none, pause or full, as NAME[?key=value&...]"
+    )
     governor: str = _setting("observe", "what is done while a turn overruns; observe: nothing, it is only measured")
     system: str = _setting(SYSTEM, "system prompt")
     budget: float = _setting(500.0, "turn gap budget in ms")

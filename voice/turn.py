@@ -10,6 +10,9 @@ holds the floor::
     USER ----------- the voice pauses ---------> PAUSED      a transcript is asked for, then a reply drafted
     PAUSED --------- the user goes on ---------> USER        the draft is thrown away unheard
     PAUSED --------- the endpoint passes ------> ANSWERING   the draft may be heard as soon as it is there
+    ANSWERING ------ an opener is heard -------> OPENING     the words are not known yet; it fits whatever they are
+    OPENING -------- the words are known ------> AGENT       the reply goes on from the opener
+    OPENING -------- the user goes on ---------> USER        the same turn, reopened: it was no more than a nod
     ANSWERING ------ the user goes on ---------> USER        the same turn, reopened: nothing was heard yet
     ANSWERING ------ the endpoint moves off ---> PAUSED      a second thought: the draft is held back again
     ANSWERING ------ first audible sample -----> AGENT       the point of no return
@@ -25,8 +28,9 @@ recogniser hears "hello" in many an "mm". Whose voice is still there after ``dec
 understood yet, or one word.
 
 Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
-reply; the second attempt is the excuse for the first. Whatever comes back carries the id of what it was made for,
-and what is not live any more is dropped at the door: late results need no flags.
+reply: one to the words that were supposed before they were known, one to those that were heard if they are others, and
+perhaps an excuse. Whatever comes back carries the id of what it was made for, and what is not live any more is dropped
+at the door: late results need no flags.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -50,6 +54,7 @@ from turngap.voice.effects import (
     GoOn,
     HoldBack,
     Hush,
+    Open,
     SpeakOn,
     TakeFloor,
     Transcribe,
@@ -66,6 +71,7 @@ from turngap.voice.events import (
     ReplyFailed,
     SpeechPaused,
     SpeechStarted,
+    Supposed,
 )
 
 
@@ -74,6 +80,7 @@ class State(Enum):
     USER = auto()
     PAUSED = auto()
     ANSWERING = auto()
+    OPENING = auto()
     AGENT = auto()
     CONTESTED = auto()
     OVERLAPPED = auto()
@@ -107,13 +114,19 @@ def any_words(text: str) -> Claim:
     return Claim.SURE if text else Claim.NONE
 
 
+def same_text(one: str, other: str) -> bool:
+    """Takes any other wording for other words."""
+    return one == other
+
+
 class TurnMachine:
     """Decides for one conversation. Feed it events in the order in which they happened.
 
     ``yielding`` says when we give way to a voice over our reply, ``claims`` which words take the floor from us, and
     ``decide`` how long after its onset a voice that is not understood yet may keep us silent. ``deadline`` is how
     long after the endpoint a reply may stay away before we excuse ourselves. With ``draft_at_pause`` a reply is drafted
-    as soon as a pause has its words, before it is known whether the user goes on; without, at the endpoint.
+    as soon as a pause has its words, before it is known whether the user goes on; without, at the endpoint. ``same``
+    tells whether a reply to words that were supposed is a reply to those that were heard.
     """
 
     def __init__(
@@ -124,6 +137,7 @@ class TurnMachine:
         decide: Ns = 500 * MS,
         deadline: Ns = 5000 * MS,
         draft_at_pause: bool = True,
+        same: Callable[[str, str], bool] = same_text,
     ) -> None:
         self.state = State.IDLE
         self._yielding = yielding
@@ -131,13 +145,16 @@ class TurnMachine:
         self._decide = decide
         self._deadline = deadline
         self._draft_at_pause = draft_at_pause
+        self._same = same
         self._live = DraftId(0, 0, 0)
         self._onset: Ns = 0
         self._endpoint_due: Ns | None = None
         self._reply_due: Ns | None = None
         self._contest_due: Ns | None = None
         self._heard: str | None = None
-        self._drafted = False
+        self._drafted: str | None = None
+        """The words that the live draft answers."""
+        self._opening = self._excusing = False
         self._failure: str | None = None
         self._alarms = 0
         self._contest_heard: str | None = None
@@ -150,7 +167,7 @@ class TurnMachine:
 
     def feed(self, event: Event) -> list[Effect]:
         """What follows from ``event``. One that is not about the live draft changes nothing."""
-        if isinstance(event, Heard | AudioStarted | AudioEnded | ReplyFailed) and event.id != self._live:
+        if isinstance(event, Heard | Supposed | AudioStarted | AudioEnded | ReplyFailed) and event.id != self._live:
             return []
         try:
             transition = TRANSITIONS[self.state][type(event)]
@@ -183,15 +200,16 @@ class TurnMachine:
 
     def _new_turn(self) -> Iterator[Effect]:
         self._live = DraftId(self._live.turn + 1, 0, 1)
-        self._heard = None
-        self._drafted = False
+        self._heard = self._drafted = None
+        self._opening = self._excusing = False
         self._alarms = 0
         self.state = State.USER
         yield BeginTurn(self._live.turn, self._onset)
 
     def _pause(self, event: SpeechPaused) -> Iterator[Effect]:
         self._live = DraftId(self._live.turn, self._live.revision + 1, 1)
-        self._heard = self._failure = None
+        self._heard = self._failure = self._drafted = None
+        self._opening = self._excusing = False
         self._endpoint_due = event.endpoint_due
         self.state = State.PAUSED
         yield Transcribe(self._live)
@@ -200,8 +218,9 @@ class TurnMachine:
         self._endpoint_due = self._reply_due = None
         self.state = State.USER
         yield GoOn(self._live.turn)
-        if self._drafted:
-            self._drafted = False
+        if self._drafted is not None or self._opening:
+            self._drafted = None
+            self._opening = False
             yield Discard(self._live)
 
     def _move_endpoint(self, event: EndpointMoved) -> Iterator[Effect]:
@@ -209,21 +228,41 @@ class TurnMachine:
         yield from ()
 
     def _think_again(self, event: EndpointMoved) -> Iterator[Effect]:
-        if event.due <= event.at or self._live.attempt > 1:
+        if event.due <= event.at or self._excusing:
             return  # it has passed all the same, or we are excusing ourselves already
         self._endpoint_due, self._reply_due = event.due, None
         self.state = State.PAUSED
-        if self._drafted:
+        if self._drafted is not None or self._opening:
             yield HoldBack(self._live)
 
-    def _draft(self, event: Heard) -> Iterator[Effect]:
-        self._heard = event.text
-        if event.text and self._draft_at_pause:
-            self._drafted = True
+    def _suppose(self, event: Supposed) -> Iterator[Effect]:
+        if self._heard is None and self._drafted is None and not self._excusing and self._draft_at_pause:
+            self._drafted = event.text
             yield Draft(self._live, event.text)
 
+    def _draft(self, event: Heard) -> Iterator[Effect]:
+        yield from self._know(event.text)
+        if event.text and self._draft_at_pause:
+            yield from self._draft_known()
+
+    def _know(self, text: str) -> Iterator[Effect]:
+        """The words are known; a draft for others is thrown away."""
+        self._heard = text
+        if self._drafted is None or self._same(self._drafted, text):
+            return
+        self._drafted = None
+        if not self._opening:
+            yield Discard(self._live)
+            self._live = self._live._replace(attempt=self._live.attempt + 1)
+
+    def _draft_known(self) -> Iterator[Effect]:
+        assert self._heard
+        if self._drafted is None:
+            self._drafted = self._heard
+            yield Draft(self._live, self._heard)
+
     def _hear_late(self, event: Heard) -> Iterator[Effect]:
-        self._heard = event.text
+        yield from self._know(event.text)
         yield from self._commit()
 
     def _endpoint(self, now: Ns) -> Iterator[Effect]:
@@ -235,12 +274,13 @@ class TurnMachine:
             yield from self._excuse(self._failure)
         elif self._heard is not None:
             yield from self._commit()
+        else:
+            self._opening = True
+            yield Open(self._live)
 
     def _commit(self) -> Iterator[Effect]:
         if self._heard:
-            if not self._drafted:
-                self._drafted = True
-                yield Draft(self._live, self._heard)
+            yield from self._draft_known()
             yield Commit(self._live)
         else:
             yield from self._end_turn(Outcome.NO_WORDS)
@@ -248,9 +288,23 @@ class TurnMachine:
     # Our part.
 
     def _take_floor(self, event: AudioStarted) -> Iterator[Effect]:
-        self._reply_due = self._endpoint_due = None
+        self._endpoint_due = None
+        if self._opening and self._heard is None:
+            self.state = State.OPENING  # and the deadline for the rest stays
+            return
+        self._reply_due = None
         self.state = State.AGENT
         yield TakeFloor(self._live)
+
+    def _go_on_from_opener(self, event: Heard) -> Iterator[Effect]:
+        if not event.text:
+            yield Hush(self._live)
+            yield from self._end_turn(Outcome.NO_WORDS)
+            return
+        yield from self._know(event.text)
+        self.state = State.AGENT  # and the deadline stays until more than the opener is heard
+        yield TakeFloor(self._live)
+        yield from self._commit()
 
     def _take_floor_after_all(self, event: AudioStarted) -> Iterator[Effect]:
         """It slipped out while we had second thoughts: heard is heard."""
@@ -260,8 +314,15 @@ class TurnMachine:
     def _yield_floor(self, event: AudioEnded) -> Iterator[Effect]:
         yield from self._end_turn(self._spoken())
 
+    def _go_on_speaking(self, event: AudioStarted) -> Iterator[Effect]:
+        self._reply_due = None
+        yield from ()
+
     def _contest(self, event: SpeechStarted) -> Iterator[Effect]:
         self._onset = event.at
+        if self._reply_due is not None:  # all that was heard is an opener: that claims no floor
+            yield from self._lose_floor()
+            return
         self._contest_heard = self._contest_pause = None
         yield Contest(self._live)
         if self._yielding is Yielding.AT_ONCE and self._alarms < FALSE_ALARMS:
@@ -331,7 +392,7 @@ class TurnMachine:
         yield from self._give_floor(self._spoken())
 
     def _spoken(self) -> Outcome:
-        return Outcome.ANSWERED if self._live.attempt == 1 else Outcome.FAILED
+        return Outcome.FAILED if self._excusing else Outcome.ANSWERED
 
     # Failures.
 
@@ -344,13 +405,14 @@ class TurnMachine:
 
     def _excuse(self, reason: str) -> Iterator[Effect]:
         self._failure = None
-        if self._live.attempt > 1:
+        if self._excusing:
             yield from self._end_turn(Outcome.FAILED)
             return
-        if self._drafted:
+        if self._drafted is not None or self._opening:
             yield Discard(self._live)
-        self._drafted = True
-        self._live = self._live._replace(attempt=2)
+        self._drafted, self._opening, self._excusing = "", False, True
+        self.state = State.ANSWERING
+        self._live = self._live._replace(attempt=self._live.attempt + 1)
         self._reply_due = None if self._reply_due is None else self._reply_due + self._deadline
         yield Excuse(self._live, reason)
 
@@ -388,6 +450,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         SpeechPaused: _M._pause,
         EndpointMoved: _M._ignore,  # of a pause that was none
         Heard: _M._ignore,
+        Supposed: _M._ignore,
         ReplyFailed: _M._ignore,
         AudioStarted: _M._ignore,  # discarded in the same breath; the session clears what slipped out
         AudioEnded: _M._ignore,
@@ -397,6 +460,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         SpeechPaused: _M._ignore,
         EndpointMoved: _M._move_endpoint,
         Heard: _M._draft,
+        Supposed: _M._suppose,
         ReplyFailed: _M._remember_failure,
         AudioStarted: _M._take_floor_after_all,
         AudioEnded: _M._yield_floor,
@@ -406,17 +470,29 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         SpeechPaused: _M._ignore,
         EndpointMoved: _M._think_again,
         Heard: _M._hear_late,
+        Supposed: _M._suppose,
         ReplyFailed: _M._fail,
         AudioStarted: _M._take_floor,
         AudioEnded: _M._yield_floor,  # a reply without an audible sample
+    },
+    State.OPENING: {
+        SpeechStarted: _M._resume,
+        SpeechPaused: _M._ignore,
+        EndpointMoved: _M._ignore,  # heard is heard
+        Heard: _M._go_on_from_opener,
+        Supposed: _M._suppose,
+        ReplyFailed: _M._fail,
+        AudioStarted: _M._ignore,
+        AudioEnded: _M._ignore,  # of an attempt that is over
     },
     State.AGENT: {
         SpeechStarted: _M._contest,
         SpeechPaused: _M._ignore,
         EndpointMoved: _M._ignore,
         Heard: _M._ignore,
+        Supposed: _M._ignore,
         ReplyFailed: _M._break_off,
-        AudioStarted: _M._ignore,
+        AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._yield_floor,
     },
     State.CONTESTED: {
@@ -424,6 +500,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         SpeechPaused: _M._voice_is_gone,
         EndpointMoved: _M._ignore,
         Heard: _M._weigh,
+        Supposed: _M._ignore,
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._ignore,
         AudioEnded: _M._hand_over,  # its last samples were on their way
@@ -433,6 +510,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         SpeechPaused: _M._voice_is_gone,
         EndpointMoved: _M._ignore,
         Heard: _M._weigh,
+        Supposed: _M._ignore,
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._ignore,
         AudioEnded: _M._hand_over,

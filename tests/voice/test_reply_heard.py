@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, cast
 
 import pytest
 
@@ -27,8 +26,7 @@ class Wordless(ToneSynthesizer):
 
 
 def said(voice: ToneSynthesizer, *texts: str) -> Reply:
-    no_ledger = cast(Any, None)  # what needs no backend is not marked
-    reply = Reply(DraftId(turn=1, revision=1, attempt=1), no_ledger, voice, clock=lambda: 0)
+    reply = Reply(DraftId(turn=1, revision=1, attempt=1), voice, clock=lambda: 0)
 
     async def speak() -> None:
         for text in texts:
@@ -62,7 +60,7 @@ def test_a_voice_that_knows_no_words_is_taken_to_run_evenly_over_the_letters() -
 
 def test_of_a_clause_that_was_broken_off_no_word_is_kept_that_was_not_made() -> None:
     async def break_off() -> Reply:
-        reply = Reply(DraftId(turn=1, revision=1, attempt=1), cast(Any, None), tone, clock=lambda: 0)
+        reply = Reply(DraftId(turn=1, revision=1, attempt=1), tone, clock=lambda: 0)
         for _ in range(64):  # as much as the queue takes
             reply.audio.put_nowait(None)
         speaking = asyncio.ensure_future(reply.say("One two three"))

@@ -1,7 +1,7 @@
 """Whole conversations on leaping time, with the shipped fakes."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 from turngap.budget.clock import MS, SECOND, Ns, milliseconds
 from turngap.budget.marks import Span, Stage
 from turngap.llm.backends import make_backend
+from turngap.llm.speculation.acts import Act
+from turngap.llm.speculation.english import ENGLISH as LANGUAGE
+from turngap.llm.speculation.english_openers import ACTS
+from turngap.llm.speculation.openers import Openers
+from turngap.llm.speculation.replies import Replies
+from turngap.llm.speculation.stored import StoredReply
 from turngap.voice.asr.protocol import ASR_RATE_HZ, Listener, Pass, Recognizer
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.level import first_audible
@@ -22,10 +28,12 @@ from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel
 from turngap.voice.endpointing.weighing import Weighing
 from turngap.voice.endpointing.wording import Claim
-from turngap.voice.manner import Manner, Parts
+from turngap.voice.manner import Manner, Parts, Speculation, unknown
 from turngap.voice.protocols.door import ClientGone, Packet
 from turngap.voice.session import Session
+from turngap.voice.tts.protocol import Speech
 from turngap.voice.tts.registry import make_synthesizer
+from turngap.voice.tts.tone import ToneSynthesizer
 
 RATE = 16_000
 PACKET = RATE // 50
@@ -108,6 +116,7 @@ def converse(
     endpointing: Endpointing | None = None,
     turn_end: TurnEndModel | None = None,
     recognizer: Recognizer | None = None,
+    remembered: Callable[[str], Sequence[Speech] | None] = unknown,
     **manner: Any,
 ) -> ScriptedDoor:
     loop = LeapingLoop()
@@ -123,6 +132,7 @@ def converse(
             recognizer=recognizer or make_recognizer(asr, find_model=find, clock=loop.clock),
             backend=backend,
             synthesizer=make_synthesizer(voice, find_model=find, clock=loop.clock),
+            remembered=remembered,
         )
         async with asyncio.timeout(600):
             await Session(door, parts, Manner(system="Be brief.", **manner), loop.clock).run()
@@ -290,6 +300,69 @@ def test_words_that_sound_unfinished_take_the_endpoint_back_unheard() -> None:
     assert turn["reported_gap_ms"] > 300
     assert door.of("clear") == []
     assert any(span["what"] == "unfinished phrase" for span in turn["spans"])
+
+
+OPENERS = Openers(acts=ACTS, texts={Act.QUESTION: ("Well,",)}, share=1.0)
+
+
+def known(text: str) -> list[Speech] | None:
+    """What the tone would say, at once."""
+
+    async def say() -> list[Speech]:
+        return [speech async for speech in ToneSynthesizer(clock=lambda: 0).speak(text)]
+
+    saying = say()
+    try:
+        saying.send(None)  # a tone that costs nothing never waits
+    except StopIteration as done:
+        return list(done.value)
+    raise AssertionError("the tone waited")
+
+
+@pytest.mark.parametrize("asr_ms", [60, 300])
+def test_an_opener_is_heard_at_the_endpoint_and_the_reply_goes_on_from_it(asr_ms: int) -> None:
+    door = converse(
+        (1.0, 5.0),
+        asr=f"scripted?text=what time is it&cost_ms={asr_ms}",
+        llm="scripted?prefill_ms=600&reply=it is noon.",
+        speculation=Speculation(openers=OPENERS),
+        remembered=known,
+    )
+    (turn,) = door.of("turn")
+    assert turn["reported_gap_ms"] == pytest.approx(200, abs=25)
+    assert turn["first_content_gap_ms"] == pytest.approx(60 + asr_ms + 600, abs=130)
+    assert (turn["opener"], turn["reply"], turn["outcome"]) == ("Well,", "Well, it is noon.", "answered")
+    assert door.of("user") == ["what time is it"]
+
+
+def test_a_reply_that_is_ready_in_time_needs_no_opener() -> None:
+    door = converse((1.0, 4.0), speculation=Speculation(openers=OPENERS), remembered=known)
+    (turn,) = door.of("turn")
+    assert turn["opener"] == ""
+    assert turn["first_content_gap_ms"] == turn["reported_gap_ms"] == pytest.approx(200, abs=1)
+
+
+def test_who_goes_on_after_an_opener_is_answered_once_and_as_a_whole() -> None:
+    door = converse(
+        (1.0, 0.28),
+        (1.0, 4.0),
+        asr="scripted?text=what time is it&cost_ms=300",
+        speculation=Speculation(openers=OPENERS),
+        remembered=known,
+    )
+    (turn,) = door.of("turn")
+    assert (turn["revisions"], turn["outcome"]) == (2, "answered")
+    assert door.of("user") == ["what time is it"]
+
+
+def test_a_reply_that_is_known_in_advance_asks_no_model() -> None:
+    replies = Replies(LANGUAGE)
+    replies.add(StoredReply(utterances=("what time is it",), says=("It is noon.",)))
+    door = converse((1.0, 4.0), llm="scripted?fail=before", speculation=Speculation(replies=replies))
+    (turn,) = door.of("turn")
+    assert (turn["reply"], turn["outcome"]) == ("It is noon.", "answered")
+    assert turn["speculation"]["begun"] == ["reply"]
+    assert turn["residual_ms"] == pytest.approx(0, abs=1)
 
 
 def test_silence_gets_no_reply() -> None:

@@ -25,6 +25,7 @@ from turngap.voice.effects import (
     GoOn,
     HoldBack,
     Hush,
+    Open,
     SpeakOn,
     TakeFloor,
     Transcribe,
@@ -41,6 +42,7 @@ from turngap.voice.events import (
     ReplyFailed,
     SpeechPaused,
     SpeechStarted,
+    Supposed,
 )
 from turngap.voice.turn import FALSE_ALARMS, TRANSITIONS, State, TurnMachine, Yielding
 
@@ -126,7 +128,12 @@ def test_a_turn_is_reopened_while_nothing_was_heard() -> None:
 
 def test_a_late_transcript_commits_at_once() -> None:
     effects = play(TurnMachine(), SpeechStarted(at=0), pause(900, due=1100), heard(1300, FIRST, "yes"), until=1400 * MS)
-    assert effects[-3:] == [(1100 * MS, Endpoint(FIRST)), (1300 * MS, Draft(FIRST, "yes")), (1300 * MS, Commit(FIRST))]
+    assert effects[-4:] == [
+        (1100 * MS, Endpoint(FIRST)),
+        (1100 * MS, Open(FIRST)),
+        (1300 * MS, Draft(FIRST, "yes")),
+        (1300 * MS, Commit(FIRST)),
+    ]
 
 
 @pytest.mark.parametrize("at", [1000, 1300])
@@ -247,6 +254,7 @@ def test_a_word_that_was_understood_after_it_had_ended_is_a_turn_that_has_paused
         (1800 * MS, BeginTurn(2, 1500 * MS)),
         (1800 * MS, Transcribe(DraftId(2, 1))),
         (1900 * MS, Endpoint(DraftId(2, 1))),
+        (1900 * MS, Open(DraftId(2, 1))),
     ]
 
 
@@ -370,6 +378,158 @@ def test_speech_at_the_end_of_the_reply_begins_the_next_turn(spoke_until: int | 
         BeginTurn(2, 1500 * MS),
         *[Transcribe(DraftId(2, 1)) for _ in pauses],
     ]
+
+
+def supposed(at: int, text: str, draft: DraftId = FIRST) -> Supposed:
+    return Supposed(at=at * MS, id=draft, text=text)
+
+
+def alike(one: str, other: str) -> bool:
+    return one.casefold().strip("?. ") == other.casefold().strip("?. ")
+
+
+def test_a_reply_to_words_that_were_supposed_waits_until_they_are_known() -> None:
+    effects = play(
+        TurnMachine(same=alike),
+        SpeechStarted(at=0),
+        pause(900, due=1100),
+        supposed(910, "what time is it"),
+        heard(1200, FIRST, "What time is it?"),
+    )
+    assert effects[2:] == [
+        (910 * MS, Draft(FIRST, "what time is it")),
+        (1100 * MS, Endpoint(FIRST)),
+        (1100 * MS, Open(FIRST)),
+        (1200 * MS, Commit(FIRST)),
+    ]
+
+
+@pytest.mark.parametrize("at", [1000, 1200])
+def test_a_reply_to_other_words_than_were_heard_is_another_attempt(at: int) -> None:
+    machine = TurnMachine()
+    effects = play(
+        machine,
+        SpeechStarted(at=0),
+        pause(900, due=1300),
+        supposed(910, "what time"),
+        heard(at, FIRST, "what time is it"),
+        until=1301 * MS,
+    )
+    again = FIRST._replace(attempt=2)
+    assert effects[3:] == [
+        (at * MS, Discard(FIRST)),
+        (at * MS, Draft(again, "what time is it")),
+        (1300 * MS, Endpoint(again)),
+        (1300 * MS, Commit(again)),
+    ]
+    assert play(machine, AudioStarted(at=1350 * MS, id=again), AudioEnded(at=2000 * MS, id=again)) == [
+        (1350 * MS, TakeFloor(again)),
+        (2000 * MS, EndTurn(again, Outcome.ANSWERED)),
+    ]
+
+
+def test_words_that_turned_out_to_be_none_are_not_answered() -> None:
+    effects = play(
+        TurnMachine(),
+        SpeechStarted(at=0),
+        pause(900, due=1100),
+        supposed(910, "yes"),
+        heard(1000, FIRST, ""),
+        until=1101 * MS,
+    )
+    again = FIRST._replace(attempt=2)
+    assert effects[3:] == [
+        (1000 * MS, Discard(FIRST)),
+        (1100 * MS, Endpoint(again)),
+        (1100 * MS, EndTurn(again, Outcome.NO_WORDS)),
+    ]
+
+
+def test_nothing_is_supposed_twice_nor_where_replies_wait_for_the_endpoint() -> None:
+    events = (SpeechStarted(at=0), pause(900, due=1100), supposed(910, "yes"), supposed(920, "yes please"))
+    assert play(TurnMachine(), *events)[2:] == [(910 * MS, Draft(FIRST, "yes"))]
+    assert play(TurnMachine(draft_at_pause=False), *events)[2:] == []
+
+
+def opened(machine: TurnMachine) -> list[tuple[Ns, Effect]]:
+    """A turn whose endpoint came before its words; its opener is heard."""
+    return play(
+        machine,
+        SpeechStarted(at=0),
+        pause(900, due=1000),
+        supposed(910, "a small latte"),
+        AudioStarted(at=1010 * MS, id=FIRST),
+    )
+
+
+@pytest.mark.parametrize("heard_text", ["a small latte", "a small latte please"])
+def test_the_reply_goes_on_from_its_opener(heard_text: str) -> None:
+    machine = TurnMachine(same=lambda one, other: one == other)
+    assert opened(machine)[3:] == [(1000 * MS, Endpoint(FIRST)), (1000 * MS, Open(FIRST))]
+    assert machine.state is State.OPENING
+    redrafted = [] if heard_text == "a small latte" else [(1200 * MS, Draft(FIRST, heard_text))]
+    assert play(
+        machine,
+        heard(1200, FIRST, heard_text),
+        AudioStarted(at=1300 * MS, id=FIRST),
+        AudioEnded(at=3000 * MS, id=FIRST),
+    ) == [
+        (1200 * MS, TakeFloor(FIRST)),
+        *redrafted,
+        (1200 * MS, Commit(FIRST)),
+        (3000 * MS, EndTurn(FIRST, Outcome.ANSWERED)),
+    ]
+
+
+def test_who_goes_on_after_an_opener_goes_on_with_the_same_turn() -> None:
+    machine = TurnMachine()
+    opened(machine)
+    assert play(machine, SpeechStarted(at=1100 * MS), pause(1500, due=1700)) == [
+        (1100 * MS, GoOn(1)),
+        (1100 * MS, Discard(FIRST)),
+        (1500 * MS, Transcribe(SECOND)),
+    ]
+
+
+def test_who_goes_on_while_no_more_than_an_opener_was_heard_has_the_floor() -> None:
+    machine = TurnMachine()
+    opened(machine)
+    effects = play(machine, heard(1100, FIRST, "a small latte"), SpeechStarted(at=1200 * MS))
+    assert effects[2:] == [
+        (1200 * MS, Hush(FIRST)),
+        (1200 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
+        (1200 * MS, BeginTurn(2, 1200 * MS)),
+    ]
+
+
+def test_an_opener_to_what_were_no_words_is_broken_off() -> None:
+    machine = TurnMachine()
+    opened(machine)
+    assert play(machine, heard(1200, FIRST, "")) == [
+        (1200 * MS, Hush(FIRST)),
+        (1200 * MS, EndTurn(FIRST, Outcome.NO_WORDS)),
+    ]
+
+
+def test_an_opener_that_nothing_follows_is_excused_at_the_deadline() -> None:
+    machine = TurnMachine(deadline=2000 * MS)
+    opened(machine)
+    excuse = FIRST._replace(attempt=2)
+    effects = play(machine, AudioStarted(at=3100 * MS, id=excuse), AudioEnded(at=4000 * MS, id=excuse))
+    assert effects == [
+        (3000 * MS, Discard(FIRST)),
+        (3000 * MS, Excuse(excuse, "no reply within the deadline")),
+        (3100 * MS, TakeFloor(excuse)),
+        (4000 * MS, EndTurn(excuse, Outcome.FAILED)),
+    ]
+
+
+def test_an_opener_is_held_back_on_second_thoughts() -> None:
+    machine = TurnMachine()
+    play(machine, SpeechStarted(at=0), pause(900, due=1000), until=1001 * MS)
+    assert play(machine, EndpointMoved(at=1020 * MS, due=1500 * MS)) == [(1020 * MS, HoldBack(FIRST))]
+    assert play(machine, AudioStarted(at=1030 * MS, id=FIRST)) == [(1030 * MS, SpeakOn(FIRST))]  # it slipped out
+    assert machine.state is State.OPENING
 
 
 def test_a_failed_draft_is_excused_after_the_endpoint_only() -> None:
@@ -503,6 +663,9 @@ class World:
                     else:
                         text = ("", "yes", "two coffees")[self.choose(2)]
                         self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text))
+                    if self.choose(2) == 2:
+                        text = ("yes", "two coffees")[self.choose(1)]
+                        self.later(Supposed(at=now + self.choose(3) * 50 * MS, id=draft, text=text))
                     if self.choose(3) == 3:
                         at = now + self.choose(9) * 50 * MS
                         self.later(EndpointMoved(at=at, due=at + self.choose(9) * 50 * MS))
@@ -513,6 +676,9 @@ class World:
                 case Draft(id=draft):
                     if self.choose(3) == 3:
                         self.later(ReplyFailed(at=now + self.choose(9) * 50 * MS, id=draft, reason="llm"))
+                case Open(id=draft):
+                    if self.choose(2) == 2:
+                        self.later(AudioStarted(at=now + self.choose(3) * 50 * MS, id=draft))
                 case Commit(id=draft) | Excuse(id=draft):
                     if self.choose(5) < 5:
                         begins = now + self.choose(9) * 50 * MS
@@ -547,7 +713,8 @@ def test_whatever_happens_every_turn_ends_and_every_draft_has_one_fate(
     drafts = [effect.id for effect in world.effects if isinstance(effect, Draft)]
     commits = [effect.id for effect in world.effects if isinstance(effect, Commit)]
     held_back = [effect.id for effect in world.effects if isinstance(effect, HoldBack)]
-    assert len(set(drafts)) == len(drafts)
+    opened = [effect.id for effect in world.effects if isinstance(effect, Open)]
+    assert all(drafts.count(draft) == 1 or draft in opened for draft in drafts)
     assert all(commits.count(draft) - held_back.count(draft) in (0, 1) for draft in drafts)
     assert set(commits) <= set(drafts)
     for draft in drafts:

@@ -156,6 +156,8 @@ def _end_s(turn: Mapping[str, Any], *, otherwise: float) -> float:
 def _first_content(heard_ms: float | None, report: Mapping[str, Any]) -> float | None:
     """Where the reply had an opener, its content is heard as much later as the server says it was sent later."""
     reported, content = report.get("reported_gap_ms"), report.get("first_content_gap_ms")
-    if heard_ms is None or content is None or reported is None:
+    if heard_ms is None or reported is None or (content is None and not report.get("opener")):
         return heard_ms
+    if content is None:
+        return None  # no more than the opener was heard
     return float(heard_ms + content - reported)

@@ -13,8 +13,8 @@ from turngap.voice.tts.protocol import Speech, Synthesizer
 LONGEST: Final = 60
 """Characters: a first clause. Longer texts are hardly ever said twice."""
 
-CAPACITY_S: Final = 120.0
-"""Of audio in all; about 10 MB."""
+CAPACITY_S: Final = 900.0
+"""Of audio in all, replies that are known in advance included; about 80 MB. What was not said for longest goes."""
 
 
 class Remembering:
@@ -30,6 +30,16 @@ class Remembering:
     async def warm(self) -> None:
         await self._synthesizer.warm()
         self.rate_hz = self._synthesizer.rate_hz
+
+    async def learn(self, text: str) -> None:
+        """Make ``text`` once, of whatever length, so that it is known."""
+        if text not in self._known:
+            async with aclosing(self._synthesizer.speak(text)) as speaking:
+                self._keep(text, tuple([speech async for speech in speaking]))
+
+    def known(self, text: str) -> tuple[Speech, ...] | None:
+        """All of ``text``, if it was said before."""
+        return self._known.get(text)
 
     async def speak(self, text: str) -> AsyncGenerator[Speech, None]:
         """As the synthesizer that is wrapped, or at once what it has said before."""
@@ -53,8 +63,10 @@ class Remembering:
         await self._synthesizer.aclose()
 
     def _remember(self, text: str, pieces: tuple[Speech, ...]) -> None:
-        if len(text) > LONGEST or text in self._known:
-            return
+        if len(text) <= LONGEST and text not in self._known:
+            self._keep(text, pieces)
+
+    def _keep(self, text: str, pieces: tuple[Speech, ...]) -> None:
         self._known[text] = pieces
         self._samples += sum(len(piece.samples) for piece in pieces)
         while self._samples > CAPACITY_S * self.rate_hz:

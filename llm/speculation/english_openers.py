@@ -1,0 +1,49 @@
+"""Openers, and the words that they are chosen by, in English."""
+
+from types import MappingProxyType
+from typing import Final
+
+from turngap.llm.speculation.acts import Act, Acts
+from turngap.llm.speculation.openers import Openers
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+def _rows(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(row.split()) for row in text.split(","))
+
+
+ACTS: Final = Acts(
+    fillers=_words("um uh er hm hmm well so and hi hello hey please oh okay ok then just now"),
+    partings=_words("thanks thank bye goodbye cheers"),
+    answers=_words("yes yeah yep no nope nah sure right correct fine exactly absolutely"),
+    wishes=_rows(
+        "i want, i need, i would like, i'd like, i'd love, i would love, i'll have, i will have, i'll take, "
+        "i'm looking for, i am looking for, let me have, let me get, let's, can i, may i, could i, might i, can we, "
+        "could we, can you, could you, would you, will you, we need, we want, we'd like"
+    ),
+    verbs=_words(
+        "add bake book bring brew buy call cancel change check close find fix get give go grab hand help lock make "
+        "move open order pass pause play pour prepare put read remind remove reserve schedule search send serve set "
+        "show start stop switch take tell turn unlock wake whip write"
+    ),
+    asking=_words(
+        "what what's when when's where where's who who's whose which why how how's is are am was were do does did has "
+        "have had can could would should will may might isn't aren't don't doesn't didn't"
+    ),
+)
+
+ENGLISH_OPENERS: Final = Openers(
+    acts=ACTS,
+    texts=MappingProxyType(
+        {
+            Act.REQUEST: ("Sure,", "Okay,", "All right,", "Of course,", "Certainly,", "Very well,"),
+            Act.QUESTION: ("Let me see,", "Well,", "Good question,", "Let me think,", "Right,"),
+            Act.ANSWER: ("Okay,", "All right,", "Good,", "Very well,", "Right,"),
+            Act.STATEMENT: ("I see,", "Right,", "Okay,", "All right,", "Understood,"),
+        }
+    ),
+)
+"""Each ends in a comma, so that its melody stays up and the reply goes on from it."""

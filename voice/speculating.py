@@ -1,0 +1,82 @@
+"""Speculation by name.
+
+=========  ==========================================================================================
+``none``   a reply is begun at the endpoint
+``pause``  and sooner: as soon as a pause has its words, and where the words that will be heard are
+           as good as known, at once
+``full``   and replies that are known in advance are said without asking the model, and while the
+           reply is not ready an opener is
+=========  ==========================================================================================
+
+``full?replies=FILE`` reads the known replies from a TOML file, ``full?openers=off`` has no openers; ``uncovered=160``
+is how much of the voice, in ms, a hypothesis may lack to be drafted for.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from turngap.budget.errors import ConfigurationError
+from turngap.llm.spec import Registry, Spec
+from turngap.llm.speculation.english import ENGLISH
+from turngap.llm.speculation.english_openers import ENGLISH_OPENERS
+from turngap.llm.speculation.normal import normal
+from turngap.llm.speculation.openers import Openers
+from turngap.llm.speculation.policy import Covered
+from turngap.llm.speculation.replies import Replies
+from turngap.llm.speculation.reply_file import read_replies
+from turngap.voice.manner import Speculation
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts say the same: case, punctuation, fillers and the spelling of numbers aside."""
+    return normal(one, ENGLISH) == normal(other, ENGLISH)
+
+
+def _none(spec: Spec) -> Speculation:
+    spec.reject_unknown(set())
+    return Speculation(at_pause=False)
+
+
+def _pause(spec: Spec) -> Speculation:
+    spec.reject_unknown({"uncovered"})
+    return Speculation(supposes=_covered(spec), same=same)
+
+
+def _full(spec: Spec) -> Speculation:
+    spec.reject_unknown({"uncovered", "openers", "replies"})
+    path = spec.options.get("replies")
+    return Speculation(
+        supposes=_covered(spec),
+        same=same,
+        openers=_openers(spec),
+        replies=None if path is None else _replies(Path(path)),
+    )
+
+
+def _covered(spec: Spec) -> Covered:
+    return Covered(uncovered_ms=spec.number("uncovered", Covered().uncovered_ms))
+
+
+def _openers(spec: Spec) -> Openers | None:
+    match spec.options.get("openers", "on"):
+        case "on":
+            return ENGLISH_OPENERS
+        case "off":
+            return None
+        case other:
+            raise ConfigurationError(f"openers={other} is no choice", remedy="Choose: on, off")
+
+
+def _replies(path: Path) -> Replies:
+    replies = Replies(ENGLISH)
+    for reply in read_replies(path):
+        replies.add(reply)
+    return replies
+
+
+Maker = Callable[[Spec], Speculation]
+
+SPECULATION: Final = Registry[Speculation](
+    "speculation", "turngap.speculation", {"none": _none, "pause": _pause, "full": _full}
+)
