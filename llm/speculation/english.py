@@ -55,7 +55,6 @@ cheap inexpensive
 say tell
 update change modify
 reschedule postpone move
-correct right
 wrong incorrect
 sad unhappy
 ill sick

@@ -171,7 +171,7 @@ WRAPPERS: Final = frames(
     """
 )
 
-ASIDES: Final = frames(
+_ASIDES = frames(
     """
     i mean
     you know
@@ -190,6 +190,8 @@ ASIDES: Final = frames(
     though
     """
 )
+# What is thanked for is not asked for.
+ASIDES: Final = Rewrites({**_ASIDES.rows, ("thanks", "for"): ("thanks", "for")})
 
 WHOLE: Final = table(
     """
@@ -203,9 +205,9 @@ WHOLE: Final = table(
     sure|absolutely|definitely|certainly = yes
     of course = yes
     yes sure|absolutely|definitely = yes
-    wait|hold|hang on|- a|1|just|for 2nd|moment|minute = moment
-    wait|hold|hang on|- just|for a|1 2nd|moment|minute = moment
-    just|- a|1 2nd|moment|minute = moment
+    wait|hold|hang on|- a|1|just|for 2th|moment|minute = moment
+    wait|hold|hang on|- just|for a|1 2th|moment|minute = moment
+    just|- a|1 2th|moment|minute = moment
     wait|hold|hang on|- = moment
     help me|us|- out|- = help
     can|could|will|would you please|- help me|us = help
@@ -272,10 +274,10 @@ OPENINGS: Final = Rewrites(
         can|could|may i|we pay with|by|in|using a|my|- = ? accept
         can|could|may i|we pay cash = ? accept cash
         do you guys|- take|accept = ? accept
-        i|we have|got a|some question|questions about|regarding|on|concerning = about
-        i|we have got a question about|regarding|on|concerning = about
-        i am calling about|regarding|concerning = about
-        it is about = about
+        i|we have|got a|some question|questions about|regarding|on|concerning = question
+        i|we have got a question about|regarding|on|concerning = question
+        i am calling about|regarding|concerning = question
+        it is about = question
         how can|could|do|would|should i|we|you = how i
         where can|could|do|would|should i|we find|get|buy = where is
         where can|could|do|would|should i|we = where i
@@ -294,6 +296,7 @@ PHRASES: Final = Rewrites(
         how come = why
         opening|business|working|store|shop hours|times = hours
         at all = -
+        that is right|correct = that is correct
         you guys = you
         can|could not = not
         unable to = not

@@ -77,10 +77,15 @@ class NumberWords:
     months: frozenset[str] = frozenset()
     """A number right after these is an ordinal: "May 5"."""
     starts: frozenset[str] = field(init=False)
+    """What numbers in words begin with."""
+    halves: frozenset[str] = field(init=False)
+    """What :attr:`halves_of_day` stand for."""
 
     def __post_init__(self) -> None:
         words = {*self.ones, *self.tens, *self.scales, *self.ordinals}
         object.__setattr__(self, "starts", frozenset(words))
+        halves = {word for row in self.halves_of_day.values() for word in row}
+        object.__setattr__(self, "halves", frozenset(halves))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +161,7 @@ class Language:
     """these and a past form are not: "it is included"."""
     future: frozenset[str] = frozenset()
     possible: frozenset[str] = frozenset()
-    """After a subject these tell what could be done, which nobody asks for: "I can come"."""
+    """Beside a subject these tell what could be done, which nobody asks for: "I can come"."""
     past_forms: Mapping[str, str] = field(default_factory=dict)
     """Irregular past forms and participles, with their infinitives."""
     past_endings: Words = ()

@@ -120,7 +120,7 @@ def _tenses(words: Words, language: Language) -> Iterator[str]:
         before = set(words[max(0, at - _NEAR) : at])
         if word in language.future:
             yield "future"
-        if word in language.possible and at and words[at - 1] in language.subjects:
+        if word in language.possible and not language.subjects.isdisjoint(words[max(0, at - 1) : at + 2]):
             yield "possible"
         inflected = _is_past(word, language) and (before & language.perfect or not before & language.present)
         if inflected or word in language.past:
@@ -163,6 +163,8 @@ class _Terms:
         language = self._language
         if word in language.particles:
             return last
+        if word in language.numbers.halves and before and is_number(before[-1]):
+            return True  # "7 am" is no "I am"
         if word == "1" and before and (before[-1] in language.choosers or _ordinal(before[-1])):
             return False
         return not (

@@ -75,6 +75,13 @@ def test_the_reason_names_the_first_difference_that_matters(said: str, known: st
         ("yes I don't", "yes I do"),
         ("right door", "door"),
         ("nobody came", "somebody came"),
+        ("that's right", "the right one"),
+        ("the second one", "give me a second"),
+        ("can I get the bill", "I have a question about my bill"),
+        ("thanks for your help", "I need help"),
+        ("who can I talk to", "who am I talking to"),
+        ("wake me at seven", "wake me at seven in the morning"),
+        ("the reservation is under Adam", "the reservation is under Adams"),
     ],
 )
 def test_these_are_not_the_same(said: str, known: str) -> None:
