@@ -253,7 +253,8 @@ class Generation:
         if self._stage is Stage.PREFILL:
             mind.replies.remember(self._said)
             self._stage = Stage.DECODE
-        mind.model.recollection.learn([*self._said, token])
+        if self.urgency is not Urgency.IDLE:  # what is said in the user's place is not how replies begin
+            mind.model.recollection.learn([*self._said, token])
         if token in mind.model.ends:
             return self._finish("stop")
         self._said.append(token)

@@ -59,6 +59,8 @@ class ScriptedBackend:
         self.sleep = sleep
         self.asked: list[tuple[Message, ...]] = []
         """The messages of every reply that was begun, for tests to look at."""
+        self.urgencies: list[Urgency] = []
+        """How soon each of them was wanted when it was begun."""
         self.prepared: list[tuple[Message, ...]] = []
 
     @classmethod
@@ -102,6 +104,7 @@ class ScriptedConversation:
         text = self._backend.replies[self._turn % len(self._backend.replies)]
         self._turn += 1
         self._backend.asked.append(tuple(messages))
+        self._backend.urgencies.append(urgency)
         return ScriptedReply(self._backend, self, messages, _after(parted(messages)[1], text), limits, urgency)
 
     async def prepare(self, messages: Sequence[Message], *, urgency: Urgency = Urgency.DRAFT) -> None:
@@ -191,7 +194,7 @@ def _after(opener: str, text: str) -> str:
     rest = text.removeprefix(opener.strip())
     if opener[-1:].isspace():
         return rest.lstrip()
-    return f" {rest}" if opener and rest == text else rest
+    return f" {rest}" if opener and rest == text and rest[:1].isalnum() else rest
 
 
 def _tokens(text: str) -> Iterator[str]:
