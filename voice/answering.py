@@ -50,7 +50,7 @@ class Answering:
         self._history = History(manner.system)
         self._conversation = parts.backend.converse()
         self._conversing = asyncio.Lock()
-        self._replies = manner.speculation.replies
+        self._known = manner.speculation.known
         self._remembered = parts.remembered
         openers = manner.speculation.openers
         self._choice = None if openers is None else Choice(openers)
@@ -77,12 +77,10 @@ class Answering:
         await self._throw_away(book)
         reply = self._reply = Reply(draft, self._synthesizer, self._clock)
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
-        known = None if self._replies is None else self._replies.match(self._said, text)
+        known = self._known(self._said, text)
         if known is not None:
             book.speculated(Layer.REPLY)
-            self._making = self._tasks.create_task(
-                self._try(draft, partial(reply.say, known.text, released_by=released_by))
-            )
+            self._making = self._tasks.create_task(self._try(draft, partial(reply.say, known, released_by=released_by)))
             return
         if released_by is Mark.PAUSE:
             book.speculated(Layer.DRAFT)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from turngap.budget.allowance import DEFAULT, Budget
 from turngap.budget.clock import MS, Ns
 from turngap.llm.protocol import Backend, Limits
+from turngap.llm.speculation.forms import Forms
 from turngap.llm.speculation.openers import Openers
 from turngap.llm.speculation.policy import Running, nothing
 from turngap.llm.speculation.replies import Replies
@@ -34,6 +35,14 @@ class Speculation:
     """Whether a reply to the one is a reply to the other."""
     openers: Openers | None = None
     replies: Replies | None = None
+    forms: Forms | None = None
+
+    def known(self, state: str, text: str) -> str | None:
+        """The reply to ``text``, after the agent said ``state``, where no model has to be asked for one."""
+        if self.replies is not None and (match := self.replies.match(state, text)) is not None:
+            return match.text
+        filled = None if self.forms is None else self.forms.match(text)
+        return None if filled is None else filled.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from turngap.llm.speculation.normal import normal
 from turngap.llm.speculation.openers import Openers
 from turngap.llm.speculation.policy import Covered
 from turngap.llm.speculation.replies import Replies
-from turngap.llm.speculation.reply_file import read_replies
+from turngap.llm.speculation.reply_file import read_forms, read_replies
 from turngap.voice.manner import Speculation
 
 
@@ -51,6 +51,7 @@ def _full(spec: Spec) -> Speculation:
         same=same,
         openers=_openers(spec),
         replies=None if path is None else _replies(Path(path)),
+        forms=None if path is None else read_forms(Path(path), ENGLISH),
     )
 
 
