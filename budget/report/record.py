@@ -55,6 +55,10 @@ class TurnRecord:
 
     transcript: str | None = None
     reply: str | None = None
+    opener: str | None = None
+    """What was said before there was a reply; part of it."""
+    speculation: Mapping[str, Any] = field(default_factory=dict)
+    """What was begun before it was known to be wanted, and what of it was wasted."""
     reference: str | None = None
     words_wrong: int | None = None
     words_reference: int | None = None

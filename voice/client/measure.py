@@ -75,6 +75,8 @@ def record(number: int, asked: Asked, heard: HeardTurn, reports: Sequence[Mappin
         marks=report.get("marks") or {},
         transcript=" ".join(texts) or None,
         reply=report.get("reply"),
+        opener=report.get("opener") or None,
+        speculation=report.get("speculation") or {},
         reference=asked.reference,
         words_wrong=None if errors is None else errors.total,
         words_reference=None if errors is None else errors.words,
