@@ -37,7 +37,7 @@ ENGLISH: Final = Reversal(
     system="You are a customer. Somebody serves you. Answer in a few words.",
     greeting="Hello, what can I do for you?",
     example=(("Hello, what can I do for you?", "I have a question, please."), ("Is that right?", "Yes, it is.")),
-    beginnings=("Yes", "No", "Can I", "Thank"),
+    beginnings=("Yes", "No", "Can I"),
 )
 
 
