@@ -320,9 +320,6 @@ class TurnMachine:
 
     def _contest(self, event: SpeechStarted) -> Iterator[Effect]:
         self._onset = event.at
-        if self._reply_due is not None:  # all that was heard is an opener: that claims no floor
-            yield from self._lose_floor()
-            return
         self._contest_heard = self._contest_pause = None
         yield Contest(self._live)
         if self._yielding is Yielding.AT_ONCE and self._alarms < FALSE_ALARMS:
@@ -411,6 +408,7 @@ class TurnMachine:
         if self._drafted is not None or self._opening:
             yield Discard(self._live)
         self._drafted, self._opening, self._excusing = "", False, True
+        self._contest_due = self._contest_pause = None
         self.state = State.ANSWERING
         self._live = self._live._replace(attempt=self._live.attempt + 1)
         self._reply_due = None if self._reply_due is None else self._reply_due + self._deadline
@@ -502,7 +500,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         Heard: _M._weigh,
         Supposed: _M._ignore,
         ReplyFailed: _M._break_off_and_hear,
-        AudioStarted: _M._ignore,
+        AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._hand_over,  # its last samples were on their way
     },
     State.OVERLAPPED: {
@@ -512,7 +510,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         Heard: _M._weigh,
         Supposed: _M._ignore,
         ReplyFailed: _M._break_off_and_hear,
-        AudioStarted: _M._ignore,
+        AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._hand_over,
     },
 }

@@ -491,14 +491,17 @@ def test_who_goes_on_after_an_opener_goes_on_with_the_same_turn() -> None:
     ]
 
 
-def test_who_goes_on_while_no_more_than_an_opener_was_heard_has_the_floor() -> None:
-    machine = TurnMachine()
+def test_a_voice_over_an_opener_is_a_contest_like_any_other_and_the_deadline_stands() -> None:
+    machine = TurnMachine(deadline=2000 * MS)
     opened(machine)
-    effects = play(machine, heard(1100, FIRST, "a small latte"), SpeechStarted(at=1200 * MS))
-    assert effects[2:] == [
-        (1200 * MS, Hush(FIRST)),
-        (1200 * MS, EndTurn(FIRST, Outcome.INTERRUPTED)),
-        (1200 * MS, BeginTurn(2, 1200 * MS)),
+    play(machine, heard(1100, FIRST, "a small latte"))
+    assert play(machine, SpeechStarted(at=1200 * MS)) == [(1200 * MS, Contest(FIRST)), (1200 * MS, FallSilent(FIRST))]
+    effects = play(machine, pause(1400, due=1600), heard(1500, FIRST, ""), until=3001 * MS)
+    assert effects == [
+        (1400 * MS, Understand(FIRST)),
+        (1500 * MS, SpeakOn(FIRST)),
+        (3000 * MS, Discard(FIRST)),
+        (3000 * MS, Excuse(FIRST._replace(attempt=2), "no reply within the deadline")),
     ]
 
 
