@@ -229,9 +229,9 @@ class Answering:
             await self.fail(draft, StageError(Stage.DISPATCH, f"unexpected {type(error).__name__}"))
 
     async def _play(self, playout: Playout, book: TurnBook, draft: DraftId) -> None:
-        def started(at: Ns, span: Span) -> None:
+        def started(at: Ns, span: Span, opener: bool) -> None:
             book.sent(draft, at, span)
-            self._tell(AudioStarted(at=at, id=draft))
+            self._tell(AudioStarted(at=at, id=draft, opener=opener))
 
         await playout.run(self._door.audio, started)
         self._tell(AudioEnded(at=self._clock(), id=draft))

@@ -63,11 +63,12 @@ class Supposed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioStarted:
-    """The first audible sample of a reply has left: from now on it has been heard. After an opener, which is told the
-    same way, it is told once more for what follows."""
+    """The first audible sample of a reply has left: from now on it has been heard."""
 
     at: Ns
     id: DraftId
+    opener: bool = False
+    """Whether that is of an opener; of what follows it is told once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,10 +64,10 @@ class Playout:
         self._given.set()
 
     async def run(
-        self, send: Callable[[NDArray[np.float32]], Awaitable[None]], on_started: Callable[[Ns, Span], None]
+        self, send: Callable[[NDArray[np.float32]], Awaitable[None]], on_started: Callable[[Ns, Span, bool], None]
     ) -> None:
         """Send everything; returns when the last sample has been played. ``on_started`` is told of the first audible
-        sample, and after an opener once more of the first that follows it."""
+        sample and whether that is an opener's, and after an opener once more, of the first that follows it."""
         if self.started_at is not None:  # again, after a break
             self.started_at = self._clock() - self.sent_samples * SECOND // self._rate_hz
         await self._drain(send, on_started)
@@ -115,7 +115,7 @@ class Playout:
         self._waiting.extend(samples[start : start + packet] for start in range(0, len(samples), packet))
 
     async def _drain(
-        self, send: Callable[[NDArray[np.float32]], Awaitable[None]], on_started: Callable[[Ns, Span], None]
+        self, send: Callable[[NDArray[np.float32]], Awaitable[None]], on_started: Callable[[Ns, Span, bool], None]
     ) -> None:
         while self._waiting:
             await self._until(LEAD)
@@ -130,11 +130,12 @@ class Playout:
             await send(part)
             if self._begins(before, part):
                 now = self._clock()
+                opens = self.started_at is None and self.opener is not None
                 if self.started_at is None:
                     self.started_at = now - before * SECOND // self._rate_hz
                 else:
                     self.content_at = max(now, self.started_at + before * SECOND // self._rate_hz)
-                on_started(now, Span(stage=Stage.PLAYOUT, start=self._taken_at, end=now, what="send"))
+                on_started(now, Span(stage=Stage.PLAYOUT, start=self._taken_at, end=now, what="send"), opens)
 
     def _begins(self, before: int, part: NDArray[np.float32]) -> bool:
         """Whether the first audible sample is in this part, or the first one after the opener."""

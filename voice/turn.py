@@ -289,10 +289,11 @@ class TurnMachine:
 
     def _take_floor(self, event: AudioStarted) -> Iterator[Effect]:
         self._endpoint_due = None
-        if self._opening and self._heard is None:
-            self.state = State.OPENING  # and the deadline for the rest stays
+        if not event.opener:
+            self._reply_due = None  # else it stays for what is to follow
+        elif self._heard is None:
+            self.state = State.OPENING
             return
-        self._reply_due = None
         self.state = State.AGENT
         yield TakeFloor(self._live)
 
@@ -302,7 +303,7 @@ class TurnMachine:
             yield from self._end_turn(Outcome.NO_WORDS)
             return
         yield from self._know(event.text)
-        self.state = State.AGENT  # and the deadline stays until more than the opener is heard
+        self.state = State.AGENT
         yield TakeFloor(self._live)
         yield from self._commit()
 

@@ -458,7 +458,7 @@ def opened(machine: TurnMachine) -> list[tuple[Ns, Effect]]:
         SpeechStarted(at=0),
         pause(900, due=1000),
         supposed(910, "a small latte"),
-        AudioStarted(at=1010 * MS, id=FIRST),
+        AudioStarted(at=1010 * MS, id=FIRST, opener=True),
     )
 
 
@@ -531,7 +531,9 @@ def test_an_opener_is_held_back_on_second_thoughts() -> None:
     machine = TurnMachine()
     play(machine, SpeechStarted(at=0), pause(900, due=1000), until=1001 * MS)
     assert play(machine, EndpointMoved(at=1020 * MS, due=1500 * MS)) == [(1020 * MS, HoldBack(FIRST))]
-    assert play(machine, AudioStarted(at=1030 * MS, id=FIRST)) == [(1030 * MS, SpeakOn(FIRST))]  # it slipped out
+    assert play(machine, AudioStarted(at=1030 * MS, id=FIRST, opener=True)) == [
+        (1030 * MS, SpeakOn(FIRST))
+    ]  # it slipped out
     assert machine.state is State.OPENING
 
 
@@ -681,7 +683,7 @@ class World:
                         self.later(ReplyFailed(at=now + self.choose(9) * 50 * MS, id=draft, reason="llm"))
                 case Open(id=draft):
                     if self.choose(2) == 2:
-                        self.later(AudioStarted(at=now + self.choose(3) * 50 * MS, id=draft))
+                        self.later(AudioStarted(at=now + self.choose(3) * 50 * MS, id=draft, opener=True))
                 case Commit(id=draft) | Excuse(id=draft):
                     if self.choose(5) < 5:
                         begins = now + self.choose(9) * 50 * MS
