@@ -28,8 +28,9 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import barge_in_cases as cases
 import numpy as np
@@ -75,6 +76,8 @@ ASKED_S: Final = 10.0
 REPLY_S: Final = 25.0
 AFTER_S: Final = 1.0
 """After each reply: for what a sound has begun, and nobody was to hear."""
+ECHOED: Final = 2
+"""Replies in each room."""
 LATE: Final[Ns] = 60 * MS
 """A sound with a packet that left later than this is no measure of a server."""
 DELAYS_S: Final = (0.02, 0.3)
@@ -169,18 +172,18 @@ async def disturb(listener: Listener, call: Call, sounds: Sequence[cases.Sound])
         say(f"{len(sounds) - len(waiting)}/{len(sounds)}")
 
 
-async def echo(listener: Listener, call: Call, paths: Sequence[EchoPath]) -> None:
-    """Each over one reply. If the agent answers itself, taking the echo away puts an end to it."""
+async def echo(listener: Listener, call: Call, path: EchoPath) -> None:
+    """Over two replies, the first of which meets a canceller that knows nothing. If the agent answers itself, taking
+    the echo away puts an end to it."""
     silence = cases.Sound(name="echo", samples=np.zeros(RATE_HZ // 50, np.float32), onset_s=0.0, end_s=0.0)
-    for at, path in enumerate(paths):
+    for number in range(ECHOED):
         call.echo = path
         turn = await listener.reply_begins(ask=True)
         if turn is not None:
-            await listener.speak_over(silence, turn, at)
+            await listener.speak_over(silence, turn, number)
             await listener.reply_ends(turn)
         call.echo = None
         await listener.settle()
-        say(f"{at + 1}/{len(paths)}")
 
 
 def interrupted(over: Over, reply: HeardReply, call: Call, truth: "Truth") -> dict[str, Any]:
@@ -255,13 +258,27 @@ def paths(manifest: Path, levels_db: Sequence[float], count: int) -> list[EchoPa
     ]
 
 
-async def hold(
-    part: str, text: str, speak: Callable[[Call, Listener], Coroutine[Any, Any, None]], args: argparse.Namespace
-) -> "Held":
-    """One conversation with a server of its own."""
+Speak: TypeAlias = Callable[[Call, Listener], Coroutine[Any, Any, None]]
+
+
+async def hold(part: str, text: str, speaks: Sequence[Speak], args: argparse.Namespace) -> list["Held"]:
+    """Conversations, one after the other, with a server of their own."""
     say(f"{part}: starting the server")
     options = [f"--llm=scripted?reply={text}&prefill_ms=60&token_ms=15", *args.serve]
-    async with running(options, clock=monotonic, waiting=lambda waited_s: None) as (url, health), dial(url) as line:
+    found = []
+    async with running(options, clock=monotonic, waiting=lambda waited_s: None) as (url, health):
+        for number, speak in enumerate(speaks):
+            call, listener = await converse(part, url, speak, args)
+            keep(part if len(speaks) == 1 else f"{part}-{number + 1:02}", call, args)
+            config = circumstances(dict(health.get("config") or {}), late_ms(call.lateness))
+            found.append(Held(call, listener, config))
+            if len(speaks) > 1:
+                say(f"{part}: {number + 1}/{len(speaks)}")
+    return found
+
+
+async def converse(part: str, url: str, speak: Speak, args: argparse.Namespace) -> tuple[Call, Listener]:
+    async with dial(url) as line:
         call = Call(line, rate_hz=RATE_HZ, channels=1, clock=monotonic)
         listener = Listener(call, cases.question(args.manifest, RATE_HZ))
         call.load(np.zeros((1, 1), np.float32), quiet=hiss())
@@ -271,12 +288,15 @@ async def hold(
                 await speak(call, listener)
         except LineError as error:
             say(f"{part}: {error}; what was recorded so far is measured\n")
+    return call, listener
+
+
+def keep(name: str, call: Call, args: argparse.Namespace) -> None:
     if args.save:
         args.save.mkdir(parents=True, exist_ok=True)
-        write_stereo(args.save / f"{part}.wav", user=call.user, agent=call.agent, rate_hz=RATE_HZ)
+        write_stereo(args.save / f"{name}.wav", user=call.user, agent=call.agent, rate_hz=RATE_HZ)
         events = [{"at_s": round(event.at_s, 4), **event.body} for event in call.events]
-        write_json(args.save / f"{part}.json", events)
-    return Held(call, listener, circumstances(dict(health.get("config") or {}), late_ms(call.lateness)))
+        write_json(args.save / f"{name}.json", events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +352,7 @@ HEAD: Final = f"  {'':<34} {'p50':>8} {'p95':>8} {'max':>8}"
 
 def run_interruptions(args: argparse.Namespace) -> dict[str, Any]:
     sounds = cases.interruptions(args.manifest, RATE_HZ)[: args.limit or 32]
-    held = asyncio.run(hold("interruptions", FLOWING, lambda call, at: interrupt(at, call, sounds), args))
+    (held,) = asyncio.run(hold("interruptions", FLOWING, [lambda call, at: interrupt(at, call, sounds)], args))
     truth = Truth(FLOWING)
     found = [interrupted(over, reply, held.call, truth) for over, reply in held.over()]
     taken = [each for each in found if each["taken"]]
@@ -348,7 +368,7 @@ def run_interruptions(args: argparse.Namespace) -> dict[str, Any]:
 
 def run_sounds(args: argparse.Namespace) -> dict[str, Any]:
     sounds = cases.sounds(args.manifest, RATE_HZ)[: args.limit or 51]
-    held = asyncio.run(hold("sounds", SHORT, lambda call, at: disturb(at, call, sounds), args))
+    (held,) = asyncio.run(hold("sounds", SHORT, [lambda call, at: disturb(at, call, sounds)], args))
     latest = {over.turn: over.number for over in held.listener.over}
     found = [disturbed(over, reply, last=over.number == latest[over.turn]) for over, reply in held.over()]
     whole = lengths(held.replies())
@@ -366,24 +386,31 @@ def run_sounds(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run_echo(args: argparse.Namespace) -> dict[str, Any]:
-    ways = paths(args.manifest, args.echo_db, args.limit or 50)
-    held = asyncio.run(hold("echo", BRIEF, lambda call, at: echo(at, call, ways), args))
+    ways = paths(args.manifest, args.echo_db, (args.limit or 50) // ECHOED)
+    speaks: list[Speak] = [partial(_echo, path=path) for path in ways]
+    conversations = asyncio.run(hold("echo", BRIEF, speaks, args))
     found = [
         {
-            "level_db": args.echo_db[over.number % len(args.echo_db)],
+            "level_db": args.echo_db[number % len(args.echo_db)],
+            "reply": over.number + 1,
             "abandoned": reply.report["outcome"] != "answered",
             "taken_for": reply.report.get("spoken_over"),
             "breaks": len(reply.breaks()),
             "break_ms": 1000 * sum(end - start for start, end in reply.breaks()) / RATE_HZ,
         }
+        for number, held in enumerate(conversations)
         for over, reply in held.over()
     ]
-    print(f"\necho: {len(found)} replies of {len(ways)} measured")
+    print(f"\necho: {len(found)} replies of {len(ways) * ECHOED} measured")
     for level in args.echo_db:
         own = [each for each in found if each["level_db"] == level]
         stopped, given_up = sum(each["breaks"] > 0 for each in own), sum(each["abandoned"] for each in own)
         print(f"  {level:>4.0f} dB: {stopped} stopped, {given_up} given up of {len(own)}")
-    return {"cases": found, "config": held.config}
+    return {"cases": found, "config": conversations[0].config}
+
+
+async def _echo(call: Call, listener: Listener, *, path: EchoPath) -> None:
+    await echo(listener, call, path)
 
 
 RUN: Final = {"interruptions": run_interruptions, "sounds": run_sounds, "echo": run_echo}

@@ -21,6 +21,7 @@ SHELLS = (
     "voice/listening.py",
     "voice/session.py",
     "voice/answering.py",
+    "voice/idling.py",
     "voice/server.py",
     "voice/engine.py",
     "voice/client/*.py",

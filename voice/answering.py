@@ -12,11 +12,14 @@ from typing import Final
 from turngap.budget.clock import Clock, Ns
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Mark, Span, Stage
+from turngap.llm.foresight import Foresight
 from turngap.llm.history import History
 from turngap.llm.speculation.openers import Choice
+from turngap.llm.thrift import SpeculationBudget
 from turngap.voice.asr.stable import plain
 from turngap.voice.book import Layer, TurnBook
 from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
+from turngap.voice.idling import Idling
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.playout import Playout
 from turngap.voice.protocols.door import Door
@@ -54,6 +57,8 @@ class Answering:
         self._remembered = parts.remembered
         openers = manner.speculation.openers
         self._choice = None if openers is None else Choice(openers)
+        self._spent = SpeculationBudget()
+        self._idling = self._idle(parts, manner) if manner.speculation.foresees else None
         self._opener: str | None = None
         """What the reply begins with if it is not ready in time."""
         self._said = ""
@@ -65,6 +70,17 @@ class Answering:
     async def aclose(self) -> None:
         """Free the backend's memory of this conversation; the tasks belong to the group."""
         await self._conversation.aclose()
+        if self._idling is not None:
+            await self._idling.aclose()
+
+    async def attend(self) -> None:
+        """The user speaks: what was done in idle time stops."""
+        if self._idling is not None:
+            await self._idling.stop()
+
+    def may_suppose(self) -> bool:
+        """Whether a draft that nobody may want is still within what may be spent on such."""
+        return self._spent.may_start(self._clock())
 
     def prepare(self, words: str = "") -> None:
         """Let the backend get ready for what the next prompt begins with: the history, and words heard so far."""
@@ -78,6 +94,8 @@ class Answering:
         reply = self._reply = Reply(draft, self._synthesizer, self._clock)
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
         known = self._known(self._said, text)
+        if known is None and self._idling is not None:
+            known = self._idling.known(self._said, text)
         if known is not None:
             book.speculated(Layer.REPLY)
             self._making = self._tasks.create_task(self._try(draft, partial(reply.say, known, released_by=released_by)))
@@ -200,13 +218,21 @@ class Answering:
             self._said = book.heard
             self._history.assistant(book.heard)
             self.prepare()
+            if self._idling is not None:
+                self._idling.begin(self._history.messages, book.heard)
 
     async def _throw_away(self, book: TurnBook) -> None:
         """Stop making the reply."""
         reply, self._reply = self._reply, None
         await _cancel(self._making)
         if reply is not None and not reply.page.entered:
+            self._spent.spent(*reply.cost, self._clock())
             book.wasted(tokens=reply.tokens, samples=sum(clause.samples for clause in reply.clauses))
+
+    def _idle(self, parts: Parts, manner: Manner) -> Idling:
+        foresight = Foresight(parts.backend, self._clock, budget=self._spent)
+        foreseen = manner.speculation.foreseen()
+        return Idling(foresight, foreseen, learn=parts.learn, tasks=self._tasks)
 
     async def fail(self, draft: DraftId | None, error: StageError) -> None:
         """Tell the client, and the machine where a reply waits for it."""

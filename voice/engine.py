@@ -108,6 +108,7 @@ class Engine:
             backend=self._backend,
             synthesizer=self._synthesizer,
             remembered=self._synthesizer.known,
+            learn=self._synthesizer.learn,
             canceller=self._canceller(),
         )
 

@@ -1,12 +1,13 @@
 """What a conversation is made of, and how the agent behaves in it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from turngap.budget.allowance import DEFAULT, Budget
 from turngap.budget.clock import MS, Ns
 from turngap.llm.protocol import Backend, Limits
 from turngap.llm.speculation.forms import Forms
+from turngap.llm.speculation.language import Language
 from turngap.llm.speculation.openers import Openers
 from turngap.llm.speculation.policy import Running, nothing
 from turngap.llm.speculation.replies import Replies
@@ -23,6 +24,15 @@ def unknown(text: str) -> Sequence[Speech] | None:
     return None
 
 
+async def forgetting(text: str) -> None:
+    """To a synthesizer that remembers nothing."""
+
+
+def no_language() -> Replies:
+    """Where two turns say the same if their words are the same."""
+    return Replies(Language())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speculation:
     """What is begun, or ready, before it is known that it is wanted."""
@@ -36,6 +46,10 @@ class Speculation:
     openers: Openers | None = None
     replies: Replies | None = None
     forms: Forms | None = None
+    foresees: bool = False
+    """Whether what the user may say next is foreseen and answered between the turns."""
+    foreseen: Callable[[], Replies] = no_language
+    """An empty store for what is foreseen in one conversation."""
 
     def known(self, state: str, text: str) -> str | None:
         """The reply to ``text``, after the agent said ``state``, where no model has to be asked for one."""
@@ -76,6 +90,8 @@ class Parts:
     synthesizer: Synthesizer
     remembered: Callable[[str], Sequence[Speech] | None] = unknown
     """What the synthesizer has said before, at once."""
+    learn: Callable[[str], Awaitable[None]] = forgetting
+    """Has the synthesizer say a text, unheard, so that it is remembered."""
     turn_end: TurnEndModel | None = None
     """For policies that ask."""
     canceller: Canceller | None = None

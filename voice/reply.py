@@ -17,6 +17,7 @@ from turngap.budget.errors import StageTimeoutError
 from turngap.budget.marks import Mark, Span, Stage
 from turngap.llm.clause import Clauses, speakable, spoken
 from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream, Urgency
+from turngap.llm.thrift import cost
 from turngap.voice.draft_page import DraftPage
 from turngap.voice.events import DraftId
 from turngap.voice.tts.alignment import heard_prefix
@@ -75,6 +76,11 @@ class Reply:
     def tokens(self) -> int | None:
         """What the backend has made of it so far."""
         return None if self._stream is None else self._stream.usage.completion_tokens
+
+    @property
+    def cost(self) -> tuple[int, Ns]:
+        """Tokens that the backend computed for it so far, and how long it was at it."""
+        return (0, 0) if self._stream is None else cost(self._stream.usage)
 
     def hasten(self) -> None:
         """Somebody waits for it now."""

@@ -251,6 +251,7 @@ class Session:
     async def _perform(self, effect: Effect, due: Ns | None) -> None:
         if isinstance(effect, BeginTurn):
             self._begin(effect.turn)
+            await self._answering.attend()
             return
         book, answering = self._book, self._answering
         assert book is not None
@@ -310,7 +311,7 @@ class Session:
         book.paused(draft, pause, speech_end_at=speech_end_at, at=self._clock(), spans=spans)
         await self._listening.paused(draft, speech_end=pause.speech_end)
         running = self._listening.running(pause.speech_end)
-        if running is not None and self._supposes(running):
+        if running is not None and self._supposes(running) and self._answering.may_suppose():
             self._tell(Supposed(at=self._clock(), id=draft, text=" ".join(running.words)))
 
     def _pause(self) -> Pause:

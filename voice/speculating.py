@@ -8,11 +8,13 @@
            reply is not ready an opener is
 =========  ==========================================================================================
 
-``full?replies=FILE`` reads the known replies from a TOML file, ``full?openers=off`` has no openers; ``uncovered=160``
-is how much of the voice, in ms, a hypothesis may lack to be drafted for.
+``full?replies=FILE`` reads the known replies from a TOML file, ``full?openers=off`` has no openers; with
+``full?foresight=on`` the model is asked between the turns what the user may say next, and answers it, which pays with a
+model that knows. ``uncovered=160`` is how much of the voice, in ms, a hypothesis may lack to be drafted for.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +23,6 @@ from turngap.llm.spec import Registry, Spec
 from turngap.llm.speculation.english import ENGLISH
 from turngap.llm.speculation.english_openers import ENGLISH_OPENERS
 from turngap.llm.speculation.normal import normal
-from turngap.llm.speculation.openers import Openers
 from turngap.llm.speculation.policy import Covered
 from turngap.llm.speculation.replies import Replies
 from turngap.llm.speculation.reply_file import read_forms, read_replies
@@ -44,14 +45,16 @@ def _pause(spec: Spec) -> Speculation:
 
 
 def _full(spec: Spec) -> Speculation:
-    spec.reject_unknown({"uncovered", "openers", "replies"})
+    spec.reject_unknown({"uncovered", "openers", "replies", "foresight"})
     path = spec.options.get("replies")
     return Speculation(
         supposes=_covered(spec),
         same=same,
-        openers=_openers(spec),
+        openers=ENGLISH_OPENERS if _switched(spec, "openers", default="on") else None,
         replies=None if path is None else _replies(Path(path)),
         forms=None if path is None else read_forms(Path(path), ENGLISH),
+        foresees=_switched(spec, "foresight", default="off"),
+        foreseen=partial(Replies, ENGLISH),
     )
 
 
@@ -59,14 +62,11 @@ def _covered(spec: Spec) -> Covered:
     return Covered(uncovered_ms=spec.number("uncovered", Covered().uncovered_ms))
 
 
-def _openers(spec: Spec) -> Openers | None:
-    match spec.options.get("openers", "on"):
-        case "on":
-            return ENGLISH_OPENERS
-        case "off":
-            return None
-        case other:
-            raise ConfigurationError(f"openers={other} is no choice", remedy="Choose: on, off")
+def _switched(spec: Spec, key: str, *, default: str) -> bool:
+    value = spec.options.get(key, default)
+    if value not in ("on", "off"):
+        raise ConfigurationError(f"{key}={value} is no choice", remedy="Choose: on, off")
+    return value == "on"
 
 
 def _replies(path: Path) -> Replies:

@@ -1,8 +1,9 @@
 """Whole conversations on leaping time, with the shipped fakes."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,7 +29,7 @@ from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel
 from turngap.voice.endpointing.weighing import Weighing
 from turngap.voice.endpointing.wording import Claim
-from turngap.voice.manner import Manner, Parts, Speculation, unknown
+from turngap.voice.manner import Manner, Parts, Speculation, forgetting, unknown
 from turngap.voice.protocols.door import ClientGone, Packet
 from turngap.voice.session import Session
 from turngap.voice.tts.protocol import Speech
@@ -117,6 +118,7 @@ def converse(
     turn_end: TurnEndModel | None = None,
     recognizer: Recognizer | None = None,
     remembered: Callable[[str], Sequence[Speech] | None] = unknown,
+    learn: Callable[[str], Awaitable[None]] = forgetting,
     **manner: Any,
 ) -> ScriptedDoor:
     loop = LeapingLoop()
@@ -133,6 +135,7 @@ def converse(
             backend=backend,
             synthesizer=make_synthesizer(voice, find_model=find, clock=loop.clock),
             remembered=remembered,
+            learn=learn,
         )
         async with asyncio.timeout(600):
             await Session(door, parts, Manner(system="Be brief.", **manner), loop.clock).run()
@@ -363,6 +366,27 @@ def test_a_reply_that_is_known_in_advance_asks_no_model() -> None:
     assert (turn["reply"], turn["outcome"]) == ("It is noon.", "answered")
     assert turn["speculation"]["begun"] == ["reply"]
     assert turn["residual_ms"] == pytest.approx(0, abs=1)
+
+
+def test_what_was_foreseen_between_the_turns_is_answered_without_the_model() -> None:
+    learned: list[str] = []
+
+    async def learn(text: str) -> None:
+        learned.append(text)
+
+    door = converse(
+        (1.0, 9.0),
+        (1.0, 5.0),
+        llm="scripted?prefill_ms=400&reply=Noon.",  # of the user, who is thought to begin with "yes", as well
+        asr="scripted?text=Yes, noon.",
+        speculation=Speculation(foresees=True, foreseen=partial(Replies, LANGUAGE)),
+        learn=learn,
+    )
+    first, second = door.of("turn")
+    assert first["speculation"]["begun"] == []
+    assert second["speculation"]["begun"] == ["reply"]
+    assert second["reported_gap_ms"] < 250 < first["reported_gap_ms"]
+    assert "Noon." in learned
 
 
 def test_silence_gets_no_reply() -> None:
