@@ -15,8 +15,9 @@ from turngap.voice.asr.protocol import Recognizer
 from turngap.voice.audio.echo import Canceller
 from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel, VoiceActivity
 from turngap.voice.endpointing.wording import Claim
+from turngap.voice.overlap import any_words
 from turngap.voice.tts.protocol import Speech, Synthesizer
-from turngap.voice.turn import Yielding, any_words, same_text
+from turngap.voice.turn import Yielding, same_text
 
 
 def unknown(text: str) -> Sequence[Speech] | None:

@@ -22,10 +22,7 @@ holds the floor::
     CONTESTED ------ it goes on, wordless -----> OVERLAPPED  a noise: we go on, and listen for words
     CONTESTED, OVERLAPPED -- words ------------> USER        a barge-in: we hush, and a new turn begins
 
-A contest is decided by what was said, since a voice alone may be a cough: words other than those that people say along
-take the floor. One such word alone is not to be believed of a short voice, unless it is one to claim the floor with: a
-recogniser hears "hello" in many an "mm". Whose voice is still there after ``decide`` is given the floor if nothing was
-understood yet, or one word.
+How a contest is decided is told in :mod:`turngap.voice.overlap`.
 
 Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
 reply: one to the words that were supposed before they were known, one to those that were heard if they are others, and
@@ -73,6 +70,7 @@ from turngap.voice.events import (
     SpeechStarted,
     Supposed,
 )
+from turngap.voice.overlap import Overlap, Verdict, any_words, no_words
 
 
 class State(Enum):
@@ -99,19 +97,6 @@ class Yielding(Enum):
 
 FALSE_ALARMS: Final = 3
 """A reply that has stopped for nothing so often stops for words only: music in the room must not make it stutter."""
-
-
-FASTEST: Final[Ns] = 140 * MS
-"""A word, of those who speak fastest: seven a second."""
-
-NOTICED: Final[Ns] = 150 * MS
-"""Until a voice is known to be gone, it seems to be there: 50 to 100 ms for the detector, and a loop that is busy. So
-one that seems to be there for half a second has lasted for 350 ms, which hardly a "mhm" does."""
-
-
-def any_words(text: str) -> Claim:
-    """Takes whatever has words for a claim to the floor."""
-    return Claim.SURE if text else Claim.NONE
 
 
 def same_text(one: str, other: str) -> bool:
@@ -141,7 +126,7 @@ class TurnMachine:
     ) -> None:
         self.state = State.IDLE
         self._yielding = yielding
-        self._claims = claims
+        self._claims = no_words if yielding is Yielding.NEVER else claims
         self._decide = decide
         self._deadline = deadline
         self._draft_at_pause = draft_at_pause
@@ -150,15 +135,13 @@ class TurnMachine:
         self._onset: Ns = 0
         self._endpoint_due: Ns | None = None
         self._reply_due: Ns | None = None
-        self._contest_due: Ns | None = None
         self._heard: str | None = None
         self._drafted: str | None = None
         """The words that the live draft answers."""
         self._opening = self._excusing = False
         self._failure: str | None = None
         self._alarms = 0
-        self._contest_heard: str | None = None
-        self._contest_pause: SpeechPaused | None = None
+        self._overlap: Overlap | None = None
 
     @property
     def live(self) -> DraftId:
@@ -177,7 +160,8 @@ class TurnMachine:
 
     def timer(self) -> Ns | None:
         """When :meth:`tick` is due next; None if only an event can change anything."""
-        dues = [due for due in (self._endpoint_due, self._reply_due, self._contest_due) if due is not None]
+        contest_due = None if self._overlap is None else self._overlap.due
+        dues = [due for due in (self._endpoint_due, self._reply_due, contest_due) if due is not None]
         return min(dues, default=None)
 
     def tick(self, now: Ns) -> list[Effect]:
@@ -189,8 +173,9 @@ class TurnMachine:
             yield from self._endpoint(now)
         if self._reply_due is not None and now >= self._reply_due:
             yield from self._excuse("no reply within the deadline")
-        if self._contest_due is not None and now >= self._contest_due:
-            yield from self._judge_unheard(now)
+        overlap = self._overlap
+        if overlap is not None and overlap.due is not None and now >= overlap.due:
+            yield from self._decide_contest(overlap.unheard(now))
 
     # The user's part.
 
@@ -321,10 +306,10 @@ class TurnMachine:
 
     def _contest(self, event: SpeechStarted) -> Iterator[Effect]:
         self._onset = event.at
-        self._contest_heard = self._contest_pause = None
+        self._overlap = Overlap(event.at, decide=self._decide, claims=self._claims)
         yield Contest(self._live)
         if self._yielding is Yielding.AT_ONCE and self._alarms < FALSE_ALARMS:
-            self._contest_due = event.at + self._decide
+            self._overlap.hurry()
             self.state = State.CONTESTED
             yield FallSilent(self._live)
         else:
@@ -332,43 +317,33 @@ class TurnMachine:
 
     def _voice_is_gone(self, event: SpeechPaused) -> Iterator[Effect]:
         """Its words are not known yet: what it was is decided when they are, or at the latest when that is due."""
-        self._contest_pause = event
+        assert self._overlap is not None
+        self._overlap.pause = event
         yield Understand(self._live)
 
     def _voice_is_back(self, event: SpeechStarted) -> Iterator[Effect]:
-        self._contest_pause = None
+        assert self._overlap is not None
+        self._overlap.pause = None
         yield GoOn(self._live.turn)
 
     def _weigh(self, event: Heard) -> Iterator[Effect]:
-        pause = self._contest_pause
-        lasted = (event.at if pause is None else pause.speech_end) - self._onset
-        # More words than anybody says in that time are a recogniser's dream of a noise.
-        self._contest_heard = event.text if len(event.text.split()) <= 1 + lasted // FASTEST else ""
-        claim = Claim.NONE if self._yielding is Yielding.NEVER else self._claims(self._contest_heard)
-        if claim is Claim.SURE or (claim is Claim.DOUBTFUL and self._lasted(event.at)):
-            yield from self._lose_floor()
-        elif pause is not None:
-            yield from self._keep_floor()
+        assert self._overlap is not None
+        yield from self._decide_contest(self._overlap.weigh(event))
 
-    def _lasted(self, now: Ns) -> bool:
-        """Whether the voice over our reply has been there for longer than a "mhm" is."""
-        pause = self._contest_pause
-        return (now if pause is None else pause.speech_end + NOTICED) - self._onset >= self._decide
-
-    def _judge_unheard(self, now: Ns) -> Iterator[Effect]:
-        """Half a second has passed, and no words have decided."""
-        heard, gone = self._contest_heard, self._contest_pause is not None
-        if not gone and (heard is None or self._claims(heard) is Claim.DOUBTFUL):
-            yield from self._lose_floor()
-        elif not gone and not heard and now < (again := self._onset + self._decide + NOTICED):
-            self._contest_due = again  # of its first syllable nothing may have been understood
-        else:
-            self._contest_due = None
-            self.state = State.OVERLAPPED
-            yield SpeakOn(self._live)
+    def _decide_contest(self, verdict: Verdict) -> Iterator[Effect]:
+        match verdict:
+            case Verdict.TAKEN:
+                yield from self._lose_floor()
+            case Verdict.NOTHING:
+                yield from self._keep_floor()
+            case Verdict.NOT_YET:
+                self.state = State.OVERLAPPED
+                yield SpeakOn(self._live)
+            case Verdict.UNDECIDED:
+                pass
 
     def _keep_floor(self) -> Iterator[Effect]:
-        self._contest_due = self._contest_pause = None
+        self._overlap = None
         self._alarms += 1
         if self.state is State.CONTESTED:
             yield SpeakOn(self._live)
@@ -380,7 +355,7 @@ class TurnMachine:
 
     def _give_floor(self, outcome: Outcome) -> Iterator[Effect]:
         """What was a contest is the user's turn, which may have paused already."""
-        pause = self._contest_pause
+        pause = None if self._overlap is None else self._overlap.pause
         yield from self._end_turn(outcome)
         yield from self._new_turn()
         if pause is not None:
@@ -409,7 +384,7 @@ class TurnMachine:
         if self._drafted is not None or self._opening:
             yield Discard(self._live)
         self._drafted, self._opening, self._excusing = "", False, True
-        self._contest_due = self._contest_pause = None
+        self._overlap = None
         self.state = State.ANSWERING
         self._live = self._live._replace(attempt=self._live.attempt + 1)
         self._reply_due = None if self._reply_due is None else self._reply_due + self._deadline
@@ -425,8 +400,7 @@ class TurnMachine:
 
     def _end_turn(self, outcome: Outcome) -> Iterator[Effect]:
         ended = self._live
-        self._endpoint_due = self._reply_due = self._contest_due = None
-        self._contest_pause = None
+        self._endpoint_due = self._reply_due = self._overlap = None
         self._live = self._live._replace(attempt=0)  # nothing is live: no attempt has this number
         self.state = State.IDLE
         yield EndTurn(ended, outcome)
