@@ -264,7 +264,8 @@ Speak: TypeAlias = Callable[[Call, Listener], Coroutine[Any, Any, None]]
 async def hold(part: str, text: str, speaks: Sequence[Speak], args: argparse.Namespace) -> list["Held"]:
     """Conversations, one after the other, with a server of their own."""
     say(f"{part}: starting the server")
-    options = [f"--llm=scripted?reply={text}&prefill_ms=60&token_ms=15", *args.serve]
+    # Without openers each reply is the same, to the word and to the sample.
+    options = [f"--llm=scripted?reply={text}&prefill_ms=60&token_ms=15", "--speculation=pause", *args.serve]
     found = []
     async with running(options, clock=monotonic, waiting=lambda waited_s: None) as (url, health):
         for number, speak in enumerate(speaks):
