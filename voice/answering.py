@@ -121,40 +121,41 @@ class Answering:
         self._making = self._tasks.create_task(self._try(draft, partial(reply.say, self._manner.excuse)))
         self.commit(draft, book)
 
-    def open(self, draft: DraftId, words: str, book: TurnBook) -> None:
-        """Say an opener that fits ``words``, which may be unfinished, while there is no reply yet."""
-        if self._playout is None and not self._begin_with(self._choose(words), book):
-            return
-        self._play_on(draft, book)
+    async def open(self, draft: DraftId, words: str, book: TurnBook) -> None:
+        """Say an opener that fits ``words``, which may be unfinished, unless the reply is there."""
+        await _cancel(self._playing)  # it waits for the reply
+        playout = self._playout or self._new_playout()
+        opener = self._choose(words)
+        pieces = None if opener is None else self._remembered(opener)
+        if opener is not None and pieces is not None and playout.silent and not self._to_be_heard:
+            playout.open(Clause(opener), pieces)
+            self._playout = playout
+            book.opener = opener
+            book.speculated(Layer.OPENER)
+        if self._playout is not None:
+            self._play_on(draft, book)
 
     def commit(self, draft: DraftId, book: TurnBook) -> None:
-        """Let the reply be heard as soon as it is there, after an opener if it is not there yet."""
+        """Let the reply be heard as soon as it is there."""
         reply = self._reply
         assert reply is not None
         reply.page.enter(book.ledger)
         reply.hasten()
-        if self._playout is None and (reply.ready or not self._begin_with(self._opener, book)):
+        if self._playout is None:
             self._playout = self._new_playout()
-        assert self._playout is not None
         self._playout.go_on(reply)
         self._play_on(draft, book)
+
+    @property
+    def _to_be_heard(self) -> bool:
+        """Whether there is a reply that needs no opener."""
+        return self._reply is not None and self._reply.page.entered and self._reply.ready
 
     def _choose(self, words: str) -> str | None:
         """The opener of this turn, which stays once it is chosen: the reply is made to go on from it."""
         if self._opener is None and self._choice is not None:
             self._opener = self._choice.choose(words)
         return self._opener
-
-    def _begin_with(self, opener: str | None, book: TurnBook) -> bool:
-        """Begin to play with ``opener``; whether its audio is there."""
-        pieces = None if opener is None else self._remembered(opener)
-        if opener is None or pieces is None:
-            return False
-        self._playout = self._new_playout()
-        self._playout.open(Clause(opener), pieces)
-        book.opener = opener
-        book.speculated(Layer.OPENER)
-        return True
 
     def _new_playout(self) -> Playout:
         return Playout(rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock)

@@ -48,7 +48,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Its words are not known yet: say the beginning that fits them all, if there is one."""
+    """Nothing of the reply is heard yet: say a beginning that fits whatever it will be, if there is one."""
 
     id: DraftId
 

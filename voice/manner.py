@@ -45,6 +45,9 @@ class Speculation:
     same: Callable[[str, str], bool] = same_text
     """Whether a reply to the one is a reply to the other."""
     openers: Openers | None = None
+    open_after: Ns = 0
+    """How long after the endpoint an opener is said, if there is no reply yet. Who was only pausing has gone on by then
+    and never hears it."""
     replies: Replies | None = None
     forms: Forms | None = None
     foresees: bool = False

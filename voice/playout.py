@@ -49,6 +49,11 @@ class Playout:
         self._complete = False
         self._given = asyncio.Event()
 
+    @property
+    def silent(self) -> bool:
+        """Whether nothing was taken yet to be played."""
+        return self.opener is None and not self._waiting and not self._sent
+
     def open(self, opener: Clause, pieces: Sequence[Speech]) -> None:
         """Begin with ``opener``, whose audio is ``pieces``."""
         self.opener = opener

@@ -99,6 +99,7 @@ class Session:
             deadline=manner.deadline,
             draft_at_pause=manner.speculation.at_pause,
             same=manner.speculation.same,
+            open_after=manner.speculation.open_after if manner.speculation.openers is not None else None,
         )
         self._supposes = manner.speculation.supposes
         self._hearing = Hearing(door.rate_hz, parts.activity, parts.endpointing, clock, canceller=parts.canceller)
@@ -265,8 +266,7 @@ class Session:
             case Endpoint(id=draft):
                 self._endpoint(draft, due, book)
             case Open(id=draft):
-                if text := self._listening.hypothesis.text:
-                    answering.open(draft, text, book)
+                await answering.open(draft, self._listening.hypothesis.text, book)
             case Commit(id=draft):
                 answering.commit(draft, book)
             case HoldBack(id=draft):

@@ -8,9 +8,10 @@
            reply is not ready an opener is
 =========  ==========================================================================================
 
-``full?replies=FILE`` reads the known replies from a TOML file, ``full?openers=off`` has no openers; with
-``full?foresight=on`` the model is asked between the turns what the user may say next, and answers it, which pays with a
-model that knows. ``uncovered=160`` is how much of the voice, in ms, a hypothesis may lack to be drafted for.
+``full?replies=FILE`` reads the known replies from a TOML file. ``full?openers=off`` has no openers; ``open_after=100``
+lets so many ms pass after the endpoint before one is said. With ``full?foresight=on`` the model is asked between the
+turns what the user may say next, and answers it, which pays with a model that knows. ``uncovered=160`` is how much of
+the voice, in ms, a hypothesis may lack to be drafted for.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from turngap.budget.clock import MS
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.spec import Registry, Spec
 from turngap.llm.speculation.english import ENGLISH
@@ -45,12 +47,13 @@ def _pause(spec: Spec) -> Speculation:
 
 
 def _full(spec: Spec) -> Speculation:
-    spec.reject_unknown({"uncovered", "openers", "replies", "foresight"})
+    spec.reject_unknown({"uncovered", "openers", "replies", "foresight", "open_after"})
     path = spec.options.get("replies")
     return Speculation(
         supposes=_covered(spec),
         same=same,
         openers=ENGLISH_OPENERS if _switched(spec, "openers", default="on") else None,
+        open_after=round(spec.number("open_after", 0.0) * MS),
         replies=None if path is None else _replies(Path(path)),
         forms=None if path is None else read_forms(Path(path), ENGLISH),
         foresees=_switched(spec, "foresight", default="off"),

@@ -111,7 +111,8 @@ class TurnMachine:
     ``decide`` how long after its onset a voice that is not understood yet may keep us silent. ``deadline`` is how
     long after the endpoint a reply may stay away before we excuse ourselves. With ``draft_at_pause`` a reply is drafted
     as soon as a pause has its words, before it is known whether the user goes on; without, at the endpoint. ``same``
-    tells whether a reply to words that were supposed is a reply to those that were heard.
+    tells whether a reply to words that were supposed is a reply to those that were heard. ``open_after`` is how long
+    after the endpoint an opener is asked for if nothing is heard yet; None is never.
     """
 
     def __init__(
@@ -123,6 +124,7 @@ class TurnMachine:
         deadline: Ns = 5000 * MS,
         draft_at_pause: bool = True,
         same: Callable[[str, str], bool] = same_text,
+        open_after: Ns | None = None,
     ) -> None:
         self.state = State.IDLE
         self._yielding = yielding
@@ -131,10 +133,12 @@ class TurnMachine:
         self._deadline = deadline
         self._draft_at_pause = draft_at_pause
         self._same = same
+        self._open_after = open_after
         self._live = DraftId(0, 0, 0)
         self._onset: Ns = 0
         self._endpoint_due: Ns | None = None
         self._reply_due: Ns | None = None
+        self._open_due: Ns | None = None
         self._heard: str | None = None
         self._drafted: str | None = None
         """The words that the live draft answers."""
@@ -161,7 +165,7 @@ class TurnMachine:
     def timer(self) -> Ns | None:
         """When :meth:`tick` is due next; None if only an event can change anything."""
         contest_due = None if self._overlap is None else self._overlap.due
-        dues = [due for due in (self._endpoint_due, self._reply_due, contest_due) if due is not None]
+        dues = [due for due in (self._endpoint_due, self._reply_due, self._open_due, contest_due) if due is not None]
         return min(dues, default=None)
 
     def tick(self, now: Ns) -> list[Effect]:
@@ -171,6 +175,10 @@ class TurnMachine:
     def _tick(self, now: Ns) -> Iterator[Effect]:
         if self._endpoint_due is not None and now >= self._endpoint_due:
             yield from self._endpoint(now)
+        if self._open_due is not None and now >= self._open_due:
+            self._open_due = None
+            self._opening = True
+            yield Open(self._live)
         if self._reply_due is not None and now >= self._reply_due:
             yield from self._excuse("no reply within the deadline")
         overlap = self._overlap
@@ -200,7 +208,7 @@ class TurnMachine:
         yield Transcribe(self._live)
 
     def _resume(self, event: SpeechStarted) -> Iterator[Effect]:
-        self._endpoint_due = self._reply_due = None
+        self._endpoint_due = self._reply_due = self._open_due = None
         self.state = State.USER
         yield GoOn(self._live.turn)
         if self._drafted is not None or self._opening:
@@ -215,7 +223,7 @@ class TurnMachine:
     def _think_again(self, event: EndpointMoved) -> Iterator[Effect]:
         if event.due <= event.at or self._excusing:
             return  # it has passed all the same, or we are excusing ourselves already
-        self._endpoint_due, self._reply_due = event.due, None
+        self._endpoint_due, self._reply_due, self._open_due = event.due, None, None
         self.state = State.PAUSED
         if self._drafted is not None or self._opening:
             yield HoldBack(self._live)
@@ -253,15 +261,13 @@ class TurnMachine:
     def _endpoint(self, now: Ns) -> Iterator[Effect]:
         self._endpoint_due = None
         self._reply_due = now + self._deadline
+        self._open_due = None if self._open_after is None else now + self._open_after
         self.state = State.ANSWERING
         yield Endpoint(self._live)
         if self._failure is not None:
             yield from self._excuse(self._failure)
         elif self._heard is not None:
             yield from self._commit()
-        else:
-            self._opening = True
-            yield Open(self._live)
 
     def _commit(self) -> Iterator[Effect]:
         if self._heard:
@@ -273,7 +279,7 @@ class TurnMachine:
     # Our part.
 
     def _take_floor(self, event: AudioStarted) -> Iterator[Effect]:
-        self._endpoint_due = None
+        self._endpoint_due = self._open_due = None
         if not event.opener:
             self._reply_due = None  # else it stays for what is to follow
         elif self._heard is None:
@@ -384,7 +390,7 @@ class TurnMachine:
         if self._drafted is not None or self._opening:
             yield Discard(self._live)
         self._drafted, self._opening, self._excusing = "", False, True
-        self._overlap = None
+        self._overlap = self._open_due = None
         self.state = State.ANSWERING
         self._live = self._live._replace(attempt=self._live.attempt + 1)
         self._reply_due = None if self._reply_due is None else self._reply_due + self._deadline
@@ -400,7 +406,7 @@ class TurnMachine:
 
     def _end_turn(self, outcome: Outcome) -> Iterator[Effect]:
         ended = self._live
-        self._endpoint_due = self._reply_due = self._overlap = None
+        self._endpoint_due = self._reply_due = self._open_due = self._overlap = None
         self._live = self._live._replace(attempt=0)  # nothing is live: no attempt has this number
         self.state = State.IDLE
         yield EndTurn(ended, outcome)

@@ -128,9 +128,8 @@ def test_a_turn_is_reopened_while_nothing_was_heard() -> None:
 
 def test_a_late_transcript_commits_at_once() -> None:
     effects = play(TurnMachine(), SpeechStarted(at=0), pause(900, due=1100), heard(1300, FIRST, "yes"), until=1400 * MS)
-    assert effects[-4:] == [
+    assert effects[-3:] == [
         (1100 * MS, Endpoint(FIRST)),
-        (1100 * MS, Open(FIRST)),
         (1300 * MS, Draft(FIRST, "yes")),
         (1300 * MS, Commit(FIRST)),
     ]
@@ -254,7 +253,6 @@ def test_a_word_that_was_understood_after_it_had_ended_is_a_turn_that_has_paused
         (1800 * MS, BeginTurn(2, 1500 * MS)),
         (1800 * MS, Transcribe(DraftId(2, 1))),
         (1900 * MS, Endpoint(DraftId(2, 1))),
-        (1900 * MS, Open(DraftId(2, 1))),
     ]
 
 
@@ -399,7 +397,6 @@ def test_a_reply_to_words_that_were_supposed_waits_until_they_are_known() -> Non
     assert effects[2:] == [
         (910 * MS, Draft(FIRST, "what time is it")),
         (1100 * MS, Endpoint(FIRST)),
-        (1100 * MS, Open(FIRST)),
         (1200 * MS, Commit(FIRST)),
     ]
 
@@ -464,7 +461,7 @@ def opened(machine: TurnMachine) -> list[tuple[Ns, Effect]]:
 
 @pytest.mark.parametrize("heard_text", ["a small latte", "a small latte please"])
 def test_the_reply_goes_on_from_its_opener(heard_text: str) -> None:
-    machine = TurnMachine(same=lambda one, other: one == other)
+    machine = TurnMachine(open_after=0)
     assert opened(machine)[3:] == [(1000 * MS, Endpoint(FIRST)), (1000 * MS, Open(FIRST))]
     assert machine.state is State.OPENING
     redrafted = [] if heard_text == "a small latte" else [(1200 * MS, Draft(FIRST, heard_text))]
@@ -481,8 +478,17 @@ def test_the_reply_goes_on_from_its_opener(heard_text: str) -> None:
     ]
 
 
+def test_an_opener_waits_a_little_for_who_was_only_pausing() -> None:
+    machine = TurnMachine(open_after=150 * MS)
+    effects = play(machine, SpeechStarted(at=0), pause(900, due=1000), SpeechStarted(at=1100 * MS), until=2000 * MS)
+    assert effects[2:] == [(1000 * MS, Endpoint(FIRST)), (1100 * MS, GoOn(1))]
+    machine = TurnMachine(open_after=150 * MS)
+    effects = play(machine, SpeechStarted(at=0), pause(900, due=1000), heard(1050, FIRST, "yes"), until=2000 * MS)
+    assert effects[-2:] == [(1050 * MS, Commit(FIRST)), (1150 * MS, Open(FIRST))]
+
+
 def test_who_goes_on_after_an_opener_goes_on_with_the_same_turn() -> None:
-    machine = TurnMachine()
+    machine = TurnMachine(open_after=0)
     opened(machine)
     assert play(machine, SpeechStarted(at=1100 * MS), pause(1500, due=1700)) == [
         (1100 * MS, GoOn(1)),
@@ -492,7 +498,7 @@ def test_who_goes_on_after_an_opener_goes_on_with_the_same_turn() -> None:
 
 
 def test_a_voice_over_an_opener_is_a_contest_like_any_other_and_the_deadline_stands() -> None:
-    machine = TurnMachine(deadline=2000 * MS)
+    machine = TurnMachine(deadline=2000 * MS, open_after=0)
     opened(machine)
     play(machine, heard(1100, FIRST, "a small latte"))
     assert play(machine, SpeechStarted(at=1200 * MS)) == [(1200 * MS, Contest(FIRST)), (1200 * MS, FallSilent(FIRST))]
@@ -506,7 +512,7 @@ def test_a_voice_over_an_opener_is_a_contest_like_any_other_and_the_deadline_sta
 
 
 def test_an_opener_to_what_were_no_words_is_broken_off() -> None:
-    machine = TurnMachine()
+    machine = TurnMachine(open_after=0)
     opened(machine)
     assert play(machine, heard(1200, FIRST, "")) == [
         (1200 * MS, Hush(FIRST)),
@@ -515,7 +521,7 @@ def test_an_opener_to_what_were_no_words_is_broken_off() -> None:
 
 
 def test_an_opener_that_nothing_follows_is_excused_at_the_deadline() -> None:
-    machine = TurnMachine(deadline=2000 * MS)
+    machine = TurnMachine(deadline=2000 * MS, open_after=0)
     opened(machine)
     excuse = FIRST._replace(attempt=2)
     effects = play(machine, AudioStarted(at=3100 * MS, id=excuse), AudioEnded(at=4000 * MS, id=excuse))
@@ -528,7 +534,7 @@ def test_an_opener_that_nothing_follows_is_excused_at_the_deadline() -> None:
 
 
 def test_an_opener_is_held_back_on_second_thoughts() -> None:
-    machine = TurnMachine()
+    machine = TurnMachine(open_after=0)
     play(machine, SpeechStarted(at=0), pause(900, due=1000), until=1001 * MS)
     assert play(machine, EndpointMoved(at=1020 * MS, due=1500 * MS)) == [(1020 * MS, HoldBack(FIRST))]
     assert play(machine, AudioStarted(at=1030 * MS, id=FIRST, opener=True)) == [
@@ -634,11 +640,12 @@ class World:
     """Plays the session: answers each effect as slowly, badly or well as ``choices`` says."""
 
     def __init__(self, choices: Iterable[int]) -> None:
-        self.machine = TurnMachine(claims=claims, deadline=1500 * MS)
         self.effects: list[Effect] = []
         self.queue: list[tuple[Ns, int, Event]] = []
         self._order = itertools.count()
         self._choices = itertools.chain(choices, itertools.repeat(0))
+        open_after = (None, 0, 100 * MS)[self.choose(2)]
+        self.machine = TurnMachine(claims=claims, deadline=1500 * MS, open_after=open_after)
 
     def choose(self, most: int) -> int:
         return next(self._choices) % (most + 1)
