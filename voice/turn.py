@@ -225,7 +225,7 @@ class TurnMachine:
             return  # it has passed all the same, or we are excusing ourselves already
         self._endpoint_due, self._reply_due, self._open_due = event.due, None, None
         self.state = State.PAUSED
-        if self._drafted is not None or self._opening:
+        if self._heard is not None or self._opening:  # else nothing was let out
             yield HoldBack(self._live)
 
     def _suppose(self, event: Supposed) -> Iterator[Effect]:
