@@ -20,7 +20,7 @@ from turngap.voice.asr.stable import plain
 from turngap.voice.book import Layer, TurnBook
 from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
 from turngap.voice.idling import Idling
-from turngap.voice.manner import Manner, Parts
+from turngap.voice.manner import Known, Manner, Parts
 from turngap.voice.playout import Playout
 from turngap.voice.protocols.door import Door
 from turngap.voice.reply import Clause, Reply
@@ -53,7 +53,8 @@ class Answering:
         self._history = History(manner.system)
         self._conversation = parts.backend.converse()
         self._conversing = asyncio.Lock()
-        self._known = manner.speculation.known
+        self._known: Known | None = None
+        """What the reply is made of, if it was known in advance."""
         self._remembered = parts.remembered
         openers = manner.speculation.openers
         self._choice = None if openers is None else Choice(openers)
@@ -93,12 +94,11 @@ class Answering:
         await self._throw_away(book)
         reply = self._reply = Reply(draft, self._synthesizer, self._clock)
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
-        known = self._known(self._said, text)
-        if known is None and self._idling is not None:
-            known = self._idling.known(self._said, text)
-        if known is not None:
+        self._known = self._find_known(text)
+        if self._known is not None:
             book.speculated(Layer.REPLY)
-            self._making = self._tasks.create_task(self._try(draft, partial(reply.say, known, released_by=released_by)))
+            say = partial(reply.say, self._known.text, released_by=released_by)
+            self._making = self._tasks.create_task(self._try(draft, say))
             return
         if released_by is Mark.PAUSE:
             book.speculated(Layer.DRAFT)
@@ -112,6 +112,10 @@ class Answering:
             released_by=released_by,
         )
         self._making = self._tasks.create_task(self._converse(draft, answer))
+
+    def _find_known(self, text: str) -> Known | None:
+        known = self._manner.speculation.known(self._said, text)
+        return self._idling.known(self._said, text) if known is None and self._idling is not None else known
 
     def excuse(self, draft: DraftId, reason: str, book: TurnBook) -> None:
         """Say in words that there is no reply."""
@@ -197,6 +201,8 @@ class Answering:
         """The reply is heard: what it answers is history now."""
         if book.failure is None:
             self._history.user(text)
+            if self._known is not None:
+                self._known.said()
         await self._door.transcript("user", text)
 
     async def silence(self, book: TurnBook) -> None:

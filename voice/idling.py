@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 
 from turngap.budget.errors import StageError
 from turngap.llm.clause import spoken
@@ -10,6 +11,7 @@ from turngap.llm.foresight import Foresight
 from turngap.llm.protocol import Message
 from turngap.llm.speculation.replies import Replies
 from turngap.llm.speculation.stored import StoredReply
+from turngap.voice.manner import Known
 
 
 class Idling:
@@ -40,10 +42,10 @@ class Idling:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    def known(self, state: str, text: str) -> str | None:
+    def known(self, state: str, text: str) -> Known | None:
         """The reply to ``text`` after ``state``, if that was foreseen."""
         match = self._replies.match(state, text)
-        return None if match is None else match.text
+        return None if match is None else Known(match.text, partial(self._replies.said, match))
 
     async def aclose(self) -> None:
         await self._foresight.aclose()

@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
 
 from turngap.budget.allowance import DEFAULT, Budget
 from turngap.budget.clock import MS, Ns
@@ -55,12 +57,20 @@ class Speculation:
     foreseen: Callable[[], Replies] = no_language
     """An empty store for what is foreseen in one conversation."""
 
-    def known(self, state: str, text: str) -> str | None:
+    def known(self, state: str, text: str) -> "Known | None":
         """The reply to ``text``, after the agent said ``state``, where no model has to be asked for one."""
         if self.replies is not None and (match := self.replies.match(state, text)) is not None:
-            return match.text
-        filled = None if self.forms is None else self.forms.match(text)
-        return None if filled is None else filled.text
+            return Known(match.text, partial(self.replies.said, match))
+        if self.forms is not None and (filled := self.forms.match(text)) is not None:
+            return Known(filled.text, self.forms.said)
+        return None
+
+
+class Known(NamedTuple):
+    """A reply that is known in advance; ``said`` is to be called once it is heard, so that its wordings take turns."""
+
+    text: str
+    said: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
