@@ -8,8 +8,8 @@
            reply is not ready an opener is
 =========  ==========================================================================================
 
-``full?replies=FILE`` reads the known replies from a TOML file. ``full?openers=off`` has no openers; ``open_after=100``
-lets so many ms pass after the endpoint before one is said. With ``full?foresight=on`` the model is asked between the
+``full?replies=FILE`` reads the known replies from a TOML file. ``full?openers=off`` has no openers; ``open_after=0``
+says one at the endpoint, instead of 300 ms later. With ``full?foresight=on`` the model is asked between the
 turns what the user may say next, and answers it, which pays with a model that knows. ``uncovered=160`` is how much of
 the voice, in ms, a hypothesis may lack to be drafted for.
 """
@@ -29,6 +29,11 @@ from turngap.llm.speculation.policy import Covered
 from turngap.llm.speculation.replies import Replies
 from turngap.llm.speculation.reply_file import read_forms, read_replies
 from turngap.voice.manner import Speculation
+
+
+OPEN_AFTER_MS: Final = 300.0
+"""Of 89 orders and queries 11 % have a pause that is taken for their end. Who hears an opener in it: 11 % at the
+endpoint, 8 % after 100 ms, 7 after 200, 4.5 after 300."""
 
 
 def same(one: str, other: str) -> bool:
@@ -53,7 +58,7 @@ def _full(spec: Spec) -> Speculation:
         supposes=_covered(spec),
         same=same,
         openers=ENGLISH_OPENERS if _switched(spec, "openers", default="on") else None,
-        open_after=round(spec.number("open_after", 0.0) * MS),
+        open_after=round(spec.number("open_after", OPEN_AFTER_MS) * MS),
         replies=None if path is None else _replies(Path(path)),
         forms=None if path is None else read_forms(Path(path), ENGLISH),
         foresees=_switched(spec, "foresight", default="off"),
