@@ -30,7 +30,6 @@ from turngap.llm.speculation.replies import Replies
 from turngap.llm.speculation.reply_file import read_forms, read_replies
 from turngap.voice.manner import Speculation
 
-
 OPEN_AFTER_MS: Final = 300.0
 """Of 89 orders and queries 11 % have a pause that is taken for their end. Who hears an opener in it: 11 % at the
 endpoint, 8 % after 100 ms, 7 after 200, 4.5 after 300."""
