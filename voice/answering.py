@@ -64,6 +64,8 @@ class Answering:
         """What the reply begins with if it is not ready in time."""
         self._said = ""
         self._reply: Reply | None = None
+        self._failed: tuple[DraftId, StageError] | None = None
+        """What went wrong with a draft: nobody needs to hear of it, unless there has to be an excuse."""
         self._playout: Playout | None = None
         self._making: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
@@ -92,6 +94,7 @@ class Answering:
         """Begin a reply to ``text``; it is held back until :meth:`commit`, and takes the place of another draft."""
         asked_at = self._clock()
         await self._throw_away(book)
+        self._failed = None
         reply = self._reply = Reply(draft, self._synthesizer, self._clock)
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
         self._known = self._find_known(text)
@@ -117,8 +120,10 @@ class Answering:
         known = self._manner.speculation.known(self._said, text)
         return self._idling.known(self._said, text) if known is None and self._idling is not None else known
 
-    def excuse(self, draft: DraftId, reason: str, book: TurnBook) -> None:
+    async def excuse(self, draft: DraftId, reason: str, book: TurnBook) -> None:
         """Say in words that there is no reply."""
+        if self._failed is not None and self._failed[0] == draft._replace(attempt=draft.attempt - 1):
+            await self.report(self._failed[1])
         book.failure = reason
         self._opener = None
         reply = self._reply = Reply(draft, self._synthesizer, self._clock)
@@ -241,9 +246,16 @@ class Answering:
         foreseen = manner.speculation.foreseen()
         return Idling(foresight, foreseen, learn=parts.learn, tasks=self._tasks)
 
-    async def fail(self, draft: DraftId | None, error: StageError) -> None:
-        """Tell the client, and the machine where a reply waits for it."""
+    async def report(self, error: StageError) -> None:
+        """Tell the client."""
         await self._door.error(f"{error.stage.value}_failed", error.message, error.remedy)
+
+    async def _fail(self, draft: DraftId | None, error: StageError) -> None:
+        """Tell the machine where a reply waits for it, and the client unless it is only a draft."""
+        if draft is None or (self._reply is not None and self._reply.page.entered):
+            await self.report(error)
+        else:
+            self._failed = draft, error
         if draft is not None:
             self._tell(ReplyFailed(at=self._clock(), id=draft, reason=str(error)))
 
@@ -256,10 +268,10 @@ class Answering:
         try:
             await work()
         except StageError as error:
-            await self.fail(draft, error)
+            await self._fail(draft, error)
         except Exception as error:  # a bug in a stage costs its turn, not the conversation
             logger.exception("unexpected error in turn %s", draft)
-            await self.fail(draft, StageError(Stage.DISPATCH, f"unexpected {type(error).__name__}"))
+            await self._fail(draft, StageError(Stage.DISPATCH, f"unexpected {type(error).__name__}"))
 
     async def _play(self, playout: Playout, book: TurnBook, draft: DraftId) -> None:
         def started(at: Ns, span: Span, opener: bool) -> None:

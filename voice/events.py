@@ -80,8 +80,17 @@ class AudioEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotHeard:
+    """What was said up to a pause cannot be found out: no :class:`Heard` will come for this id."""
+
+    at: Ns
+    id: DraftId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyFailed:
-    """A stage failed, or stalled, while it worked for this id."""
+    """A stage failed, or stalled, while it worked on the reply of this id."""
 
     at: Ns
     id: DraftId
@@ -89,5 +98,5 @@ class ReplyFailed:
 
 
 Event: TypeAlias = (
-    SpeechStarted | SpeechPaused | EndpointMoved | Heard | Supposed | AudioStarted | AudioEnded | ReplyFailed
+    SpeechStarted | SpeechPaused | EndpointMoved | Heard | Supposed | NotHeard | AudioStarted | AudioEnded | ReplyFailed
 )

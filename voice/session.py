@@ -51,7 +51,7 @@ from turngap.voice.endpointing.protocol import (
     TurnEndModel,
     Words,
 )
-from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, SpeechPaused, SpeechStarted, Supposed
+from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, NotHeard, SpeechPaused, SpeechStarted, Supposed
 from turngap.voice.hearing import Hearing, Noticed
 from turngap.voice.listening import Listened, Listening
 from turngap.voice.manner import Manner, Parts
@@ -107,7 +107,7 @@ class Session:
         spoken = self._hearing.overhear(door)
         self._answering = Answering(spoken, parts, manner, clock, tasks=self._tasks, tell=self._tell)
         self._listening = Listening(
-            parts.recognizer, self._hearing.log, tasks=self._tasks, tell=self._listened, fail=self._answering.fail
+            parts.recognizer, self._hearing.log, tasks=self._tasks, tell=self._listened, fail=self._not_heard
         )
         # Events are few, some for each pause and each reply, and deciding takes microseconds: it cannot fill up.
         self._inbox: asyncio.Queue[tuple[Event, Noticed | None] | None] = asyncio.Queue()
@@ -194,7 +194,7 @@ class Session:
         try:
             probability, span = await model.judge(self._hearing.log.slice(end - JUDGED_SAMPLES, end))
         except StageError as error:  # silence and words decide without it
-            await self._answering.fail(None, error)
+            await self._answering.report(error)
             return
         if self._book is not None and self._machine.state in (State.PAUSED, State.ANSWERING):
             self._book.ledger.span(span, revision=self._machine.live.revision)
@@ -219,6 +219,12 @@ class Session:
             # for the stable ones would prefill half of the words of a read sentence by its end, this does 81 %.
             self._answering.prepare(" ".join(hypothesis.words[:-1]))
         await self._door.hypothesis(book.turn, " ".join(hypothesis.stable), " ".join(hypothesis.unstable))
+
+    async def _not_heard(self, draft: DraftId | None, error: StageError) -> None:
+        """A pass of the recogniser has failed, and ``draft`` waits for its words, if any does."""
+        await self._answering.report(error)
+        if draft is not None:
+            self._tell(NotHeard(at=self._clock(), id=draft, reason=str(error)))
 
     # Deciding.
 
@@ -286,7 +292,7 @@ class Session:
             case Discard() | Hush():
                 await answering.silence(book)
             case Excuse(id=draft, reason=reason):
-                answering.excuse(draft, reason, book)
+                await answering.excuse(draft, reason, book)
             case EndTurn(id=draft, outcome=outcome):
                 await self._end(draft, outcome, book)
             case _:

@@ -25,9 +25,9 @@ holds the floor::
 How a contest is decided is told in :mod:`turngap.voice.overlap`.
 
 Each pause makes a new *revision* of the turn: another wording of what the user said. A revision has *attempts* at a
-reply: one to the words that were supposed before they were known, one to those that were heard if they are others, and
-perhaps an excuse. Whatever comes back carries the id of what it was made for, and what is not live any more is dropped
-at the door: late results need no flags.
+reply: one to the words that were supposed before they were known, one to those that were heard if they are others or
+the first one failed, and perhaps an excuse. Whatever comes back carries the id of what it was made for, and what is not
+live any more is dropped at the door: late results need no flags.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -65,6 +65,7 @@ from turngap.voice.events import (
     EndpointMoved,
     Event,
     Heard,
+    NotHeard,
     ReplyFailed,
     SpeechPaused,
     SpeechStarted,
@@ -142,6 +143,8 @@ class TurnMachine:
         self._heard: str | None = None
         self._drafted: str | None = None
         """The words that the live draft answers."""
+        self._broken = False
+        """Whether that draft has failed before its words were known."""
         self._opening = self._excusing = False
         self._failure: str | None = None
         self._alarms = 0
@@ -154,7 +157,8 @@ class TurnMachine:
 
     def feed(self, event: Event) -> list[Effect]:
         """What follows from ``event``. One that is not about the live draft changes nothing."""
-        if isinstance(event, Heard | Supposed | AudioStarted | AudioEnded | ReplyFailed) and event.id != self._live:
+        about = Heard | Supposed | NotHeard | AudioStarted | AudioEnded | ReplyFailed
+        if isinstance(event, about) and event.id != self._live:
             return []
         try:
             transition = TRANSITIONS[self.state][type(event)]
@@ -230,7 +234,7 @@ class TurnMachine:
 
     def _suppose(self, event: Supposed) -> Iterator[Effect]:
         if self._heard is None and self._drafted is None and not self._excusing and self._draft_at_pause:
-            self._drafted = event.text
+            self._drafted, self._broken = event.text, False
             yield Draft(self._live, event.text)
 
     def _draft(self, event: Heard) -> Iterator[Effect]:
@@ -239,9 +243,9 @@ class TurnMachine:
             yield from self._draft_known()
 
     def _know(self, text: str) -> Iterator[Effect]:
-        """The words are known; a draft for others is thrown away."""
+        """The words are known; a draft for others is thrown away, and one that has failed."""
         self._heard = text
-        if self._drafted is None or self._same(self._drafted, text):
+        if self._drafted is None or (not self._broken and self._same(self._drafted, text)):
             return
         self._drafted = None
         if not self._opening:
@@ -375,12 +379,28 @@ class TurnMachine:
 
     # Failures.
 
-    def _remember_failure(self, event: ReplyFailed) -> Iterator[Effect]:
+    def _remember_failure(self, event: NotHeard | ReplyFailed) -> Iterator[Effect]:
         self._failure = event.reason  # the user may still go on, and then nobody needs to hear of it
         yield from ()
 
-    def _fail(self, event: ReplyFailed) -> Iterator[Effect]:
+    def _fail_early(self, event: ReplyFailed) -> Iterator[Effect]:
+        yield from self._fail_supposed() if self._only_supposed else self._remember_failure(event)
+
+    def _fail(self, event: NotHeard | ReplyFailed) -> Iterator[Effect]:
         yield from self._excuse(event.reason)
+
+    def _fail_late(self, event: ReplyFailed) -> Iterator[Effect]:
+        yield from self._fail_supposed() if self._only_supposed else self._fail(event)
+
+    @property
+    def _only_supposed(self) -> bool:
+        """Whether the words that the live draft answers are not known to be the user's."""
+        return self._drafted is not None and self._heard is None and not self._excusing
+
+    def _fail_supposed(self) -> Iterator[Effect]:
+        """A draft that nobody may have wanted needs no excuse: the words that are heard get one of their own."""
+        self._broken = True
+        yield from ()
 
     def _excuse(self, reason: str) -> Iterator[Effect]:
         self._failure = None
@@ -400,7 +420,7 @@ class TurnMachine:
         yield Hush(self._live)
         yield from self._end_turn(Outcome.FAILED)
 
-    def _break_off_and_hear(self, event: ReplyFailed) -> Iterator[Effect]:
+    def _break_off_and_hear(self, event: NotHeard | ReplyFailed) -> Iterator[Effect]:
         yield Hush(self._live)
         yield from self._give_floor(Outcome.FAILED)
 
@@ -430,6 +450,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._ignore,  # of a pause that was none
         Heard: _M._ignore,
         Supposed: _M._ignore,
+        NotHeard: _M._ignore,
         ReplyFailed: _M._ignore,
         AudioStarted: _M._ignore,  # discarded in the same breath; the session clears what slipped out
         AudioEnded: _M._ignore,
@@ -440,7 +461,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._move_endpoint,
         Heard: _M._draft,
         Supposed: _M._suppose,
-        ReplyFailed: _M._remember_failure,
+        NotHeard: _M._remember_failure,
+        ReplyFailed: _M._fail_early,
         AudioStarted: _M._take_floor_after_all,
         AudioEnded: _M._yield_floor,
     },
@@ -450,7 +472,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._think_again,
         Heard: _M._hear_late,
         Supposed: _M._suppose,
-        ReplyFailed: _M._fail,
+        NotHeard: _M._fail,
+        ReplyFailed: _M._fail_late,
         AudioStarted: _M._take_floor,
         AudioEnded: _M._yield_floor,  # a reply without an audible sample
     },
@@ -460,7 +483,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._ignore,  # heard is heard
         Heard: _M._go_on_from_opener,
         Supposed: _M._suppose,
-        ReplyFailed: _M._fail,
+        NotHeard: _M._fail,
+        ReplyFailed: _M._fail_late,
         AudioStarted: _M._ignore,
         AudioEnded: _M._ignore,  # of an attempt that is over
     },
@@ -470,6 +494,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._ignore,
         Heard: _M._ignore,
         Supposed: _M._ignore,
+        NotHeard: _M._ignore,
         ReplyFailed: _M._break_off,
         AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._yield_floor,
@@ -480,6 +505,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._ignore,
         Heard: _M._weigh,
         Supposed: _M._ignore,
+        NotHeard: _M._break_off_and_hear,
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._hand_over,  # its last samples were on their way
@@ -490,6 +516,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         EndpointMoved: _M._ignore,
         Heard: _M._weigh,
         Supposed: _M._ignore,
+        NotHeard: _M._break_off_and_hear,
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._hand_over,

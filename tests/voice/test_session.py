@@ -417,6 +417,13 @@ def test_a_backend_that_breaks_off_is_signalled_and_the_next_turn_works(failing:
     assert door.of("error") == ["decode_failed", "decode_failed"]
 
 
+def test_of_a_draft_that_fails_nobody_hears_if_the_user_goes_on() -> None:
+    door = converse((1.0, 0.12), (1.0, 5.0), llm="scripted?fail=before", stall=1000 * MS)
+    (turn,) = door.of("turn")
+    assert turn["speculation"]["discarded"] == 2
+    assert door.of("error") == ["prefill_failed"]
+
+
 def test_a_recogniser_that_fails_is_excused() -> None:
     door = converse((1.0, 6.0), asr="scripted?text=yes&fail=-1")
     assert [turn["outcome"] for turn in door.of("turn")] == ["failed"]

@@ -39,6 +39,7 @@ from turngap.voice.events import (
     EndpointMoved,
     Event,
     Heard,
+    NotHeard,
     ReplyFailed,
     SpeechPaused,
     SpeechStarted,
@@ -448,6 +449,66 @@ def test_nothing_is_supposed_twice_nor_where_replies_wait_for_the_endpoint() -> 
     assert play(TurnMachine(draft_at_pause=False), *events)[2:] == []
 
 
+def failed(at: int, draft: DraftId) -> ReplyFailed:
+    return ReplyFailed(at=at * MS, id=draft, reason="no backend")
+
+
+@pytest.mark.parametrize("failed_ms", [950, 1150])
+@pytest.mark.parametrize("heard_text", ["what time", "what time is it"])
+def test_a_draft_that_fails_before_its_words_are_known_is_made_anew_without_excuse(
+    failed_ms: int, heard_text: str
+) -> None:
+    machine, again = TurnMachine(), FIRST._replace(attempt=2)
+    effects = play(
+        machine,
+        SpeechStarted(at=0),
+        pause(900, due=1100),
+        supposed(910, "what time"),
+        failed(failed_ms, FIRST),
+        heard(1200, FIRST, heard_text),
+    )
+    assert effects[2:] == [
+        (910 * MS, Draft(FIRST, "what time")),
+        (1100 * MS, Endpoint(FIRST)),
+        (1200 * MS, Discard(FIRST)),
+        (1200 * MS, Draft(again, heard_text)),
+        (1200 * MS, Commit(again)),
+    ]
+    assert play(machine, failed(1300, again)) == [
+        (1300 * MS, Discard(again)),
+        (1300 * MS, Excuse(FIRST._replace(attempt=3), "no backend")),
+    ]
+
+
+def test_a_draft_that_fails_after_an_opener_is_made_anew() -> None:
+    machine = TurnMachine(open_after=0)
+    opened(machine)
+    effects = play(machine, failed(1100, FIRST), heard(1200, FIRST, "a small latte"))
+    assert effects == [
+        (1200 * MS, TakeFloor(FIRST)),
+        (1200 * MS, Draft(FIRST, "a small latte")),
+        (1200 * MS, Commit(FIRST)),
+    ]
+
+
+@pytest.mark.parametrize("not_heard_ms", [1000, 1150])
+def test_who_cannot_be_heard_is_asked_again_whatever_was_supposed(not_heard_ms: int) -> None:
+    effects = play(
+        TurnMachine(),
+        SpeechStarted(at=0),
+        pause(900, due=1100),
+        supposed(910, "what time"),
+        NotHeard(at=not_heard_ms * MS, id=FIRST, reason="deaf"),
+        until=1200 * MS,
+    )
+    at = max(1100, not_heard_ms) * MS
+    assert effects[3:] == [
+        (1100 * MS, Endpoint(FIRST)),
+        (at, Discard(FIRST)),
+        (at, Excuse(FIRST._replace(attempt=2), "deaf")),
+    ]
+
+
 def opened(machine: TurnMachine) -> list[tuple[Ns, Effect]]:
     """A turn whose endpoint came before its words; its opener is heard."""
     return play(
@@ -671,7 +732,7 @@ class World:
             match effect:
                 case Transcribe(id=draft):
                     if self.choose(3) == 3:
-                        self.later(ReplyFailed(at=now + 90 * MS, id=draft, reason="asr"))
+                        self.later(NotHeard(at=now + 90 * MS, id=draft, reason="asr"))
                     else:
                         text = ("", "yes", "two coffees")[self.choose(2)]
                         self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text))
