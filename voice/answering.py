@@ -206,8 +206,6 @@ class Answering:
         """The reply is heard: what it answers is history now."""
         if book.failure is None:
             self._history.user(text)
-            if self._known is not None:
-                self._known.said()
         await self._door.transcript("user", text)
 
     async def silence(self, book: TurnBook) -> None:
@@ -224,6 +222,9 @@ class Answering:
     async def end(self, book: TurnBook) -> None:
         """The turn is over: what was heard of the reply stays in the history."""
         await self.silence(book)
+        known, self._known = self._known, None
+        if known is not None and book.failure is None and len(book.heard) > len(book.opener):
+            known.said()
         if self._choice is not None:
             self._choice.turn(book.opener or None)
         if book.heard and book.failure is None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -366,6 +366,19 @@ def test_a_reply_that_is_known_in_advance_asks_no_model() -> None:
     assert (turn["reply"], turn["outcome"]) == ("It is noon.", "answered")
     assert turn["speculation"]["begun"] == ["reply"]
     assert turn["residual_ms"] == pytest.approx(0, abs=1)
+
+
+def test_wordings_take_turns_after_an_opener_as_well() -> None:
+    replies = Replies(LANGUAGE)
+    replies.add(StoredReply(utterances=("what time is it",), says=("It is noon.", "Noon.")))
+    door = converse(
+        *[(1.0, 4.0)] * 4,
+        asr="scripted?text=what time is it&cost_ms=300",
+        speculation=Speculation(openers=replace(OPENERS, share=0.5), replies=replies),
+        remembered=known,
+    )
+    said = [turn["reply"] for turn in door.of("turn")]
+    assert said == ["Well, It is noon.", "Noon.", "It is noon.", "Well, Noon."]
 
 
 def test_what_was_foreseen_between_the_turns_is_answered_without_the_model() -> None:
