@@ -127,6 +127,7 @@ class Session:
                 self._tasks.create_task(self._decide())
                 await self._hear()
                 await self._idle.wait()
+                await self._answering.attend()  # there will be no turn to foresee
                 self._inbox.put_nowait(None)
         except* ClientGone:
             pass

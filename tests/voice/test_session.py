@@ -402,6 +402,17 @@ def test_what_was_foreseen_between_the_turns_is_answered_without_the_model() -> 
     assert "Noon." in learned
 
 
+def test_nothing_is_foreseen_once_no_more_will_be_said() -> None:
+    replies = Replies(LANGUAGE)
+    replies.add(StoredReply(utterances=("what time is it",), says=("It is noon.",)))
+    door = converse(
+        (1.0, 4.0),
+        llm="scripted?stall=before",  # whatever is foreseen takes for ever
+        speculation=Speculation(replies=replies, foresees=True, foreseen=partial(Replies, LANGUAGE)),
+    )
+    assert [turn["outcome"] for turn in door.of("turn")] == ["answered"]
+
+
 def test_silence_gets_no_reply() -> None:
     door = converse((0.0, 60.0))
     assert door.said == []
