@@ -349,8 +349,8 @@ class TurnMachine:
             case Verdict.NOT_YET:
                 self.state = State.OVERLAPPED
                 yield SpeakOn(self._live)
-            case Verdict.UNDECIDED:
-                pass
+            case _:
+                pass  # undecided: more words will come, or their time will be over
 
     def _keep_floor(self) -> Iterator[Effect]:
         self._overlap = None

@@ -39,6 +39,12 @@ def test_nothing_is_said_first_to_no_words_or_to_a_goodbye() -> None:
     assert choice.choose("") is choice.choose("bye") is None
 
 
+def test_each_opener_is_made_ready_once() -> None:
+    every = ENGLISH_OPENERS.all
+    assert len(every) == len(set(every))
+    assert set(every) == {text for texts in ENGLISH_OPENERS.texts.values() for text in texts}
+
+
 def test_openers_take_turns() -> None:
     choice, said = Choice(ENGLISH_OPENERS), []
     for _ in range(6):

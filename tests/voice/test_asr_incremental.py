@@ -183,6 +183,7 @@ def test_a_pass_that_ends_a_segment_is_not_given_up_because_the_voice_fades() ->
     speak(turn, 0.0, 12.6)
     closing = wanted(turn)
     assert closing.closes
+    speak(turn, 12.6, 12.9)
     turn.fading()
     assert turn.wants() is None
 

@@ -88,6 +88,13 @@ def test_content_past_an_opener_is_heard_as_much_later_as_it_was_sent_later() ->
     assert turn.first_content_gap_ms == pytest.approx(660)
 
 
+def test_an_opener_that_nothing_follows_has_no_content() -> None:
+    reports = [report(2000, 200.0, opener="Sure.")]
+    (turn,) = measure([asked(500, 2000)], agent=agent((2210, 4000)), rate_hz=RATE_HZ, turns=reports)
+    assert turn.heard_gap_ms == pytest.approx(210)
+    assert turn.first_content_gap_ms is None
+
+
 def test_charges_keep_what_is_beside_the_path_apart_from_what_is_unknown() -> None:
     charged = {"endpointing": 200.0, "asr": None, "residual": 3.0}
     (turn,) = measure(

@@ -1,5 +1,7 @@
 """Replays: what a policy would have decided, and what the user would have heard of it."""
 
+from dataclasses import replace
+
 from turngap.voice.endpointing.english import ENGLISH
 from turngap.voice.endpointing.hangover import Hangover
 from turngap.voice.endpointing.protocol import FRAME_SAMPLES, Frame
@@ -65,6 +67,15 @@ def test_words_take_an_endpoint_back() -> None:
     heard = trace((True, 30), (False, 60), opinion=0.98, words="I would like a")
     decided = replay(heard, Weighing(lexicon=ENGLISH), Delays(words=150 * MS, reply=150 * MS))
     assert time_ms(decided, heard) > 250
+
+
+def test_a_voice_that_fades_decides_nothing() -> None:
+    heard = trace((True, 30), (False, 4), (True, 20), (False, 40))
+    unsure = [replace(frame, probability=max(frame.probability, 0.6)) for frame in heard.frames[:56]]
+    quiet = replace(heard, frames=[*unsure, *heard.frames[56:]])
+    decided = replay(quiet, Hangover(hangover_ms=200), Delays())
+    assert (decided.wrong, decided.heard) == (0, 0)
+    assert 190 < time_ms(decided, quiet) <= 200
 
 
 def test_a_trace_without_a_voice_has_no_endpoint() -> None:

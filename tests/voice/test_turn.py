@@ -181,6 +181,13 @@ def test_on_second_thoughts_a_reply_is_held_back_and_heard_later() -> None:
     assert effects == [(1150 * MS, HoldBack(FIRST)), (1900 * MS, Endpoint(FIRST)), (1900 * MS, Commit(FIRST))]
 
 
+def test_on_second_thoughts_there_is_nothing_to_hold_back_where_nothing_was_let_out() -> None:
+    machine = TurnMachine()
+    play(machine, SpeechStarted(at=0), pause(900, due=1100), until=1101 * MS)
+    effects = play(machine, moved(1150, due=1900), heard(1200, FIRST, "yes"), until=2000 * MS)
+    assert effects == [(1200 * MS, Draft(FIRST, "yes")), (1900 * MS, Endpoint(FIRST)), (1900 * MS, Commit(FIRST))]
+
+
 def test_who_goes_on_after_second_thoughts_never_hears_the_reply() -> None:
     machine = TurnMachine()
     asked(machine)
@@ -764,7 +771,7 @@ class World:
 stretches = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 60)), min_size=1, max_size=6)
 
 
-@settings(max_examples=2 * settings().max_examples)
+@settings(max_examples=4 * settings().max_examples)
 @given(stretches, st.lists(st.integers(0, 1000), max_size=40))
 def test_whatever_happens_every_turn_ends_and_every_draft_has_one_fate(
     speech: list[tuple[int, int]], choices: list[int]
