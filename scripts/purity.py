@@ -27,13 +27,14 @@ def pure_files(root: Path) -> Mapping[str, float]:
 
 
 def measured(root: Path, record: Path) -> Mapping[str, tuple[float, list[int]]]:
-    """From a coverage record: each module's share of lines and branches in percent, and the lines never run."""
+    """From the folder of a coverage record: each module's share of lines and branches in percent, and the lines never
+    run."""
     from coverage import Coverage
 
     with TemporaryDirectory() as folder:
         report = Path(folder, "coverage.json")
-        covered = Coverage(data_file=str(record))
-        covered.load()
+        covered = Coverage(data_file=str(Path(folder, "whole")))
+        covered.combine([str(record)], keep=True)
         covered.json_report(outfile=str(report))
         files = json.loads(report.read_text("utf-8"))["files"]
     return {

@@ -12,6 +12,8 @@ next one from running; the last line tells what failed.
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -44,22 +46,40 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def run(command: Sequence[str]) -> int:
+def run(command: Sequence[str], **variables: str) -> int:
     """Run a module of the environment, its output left to the reader; returns the exit status."""
-    return subprocess.run([sys.executable, "-m", *command], cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        env=os.environ | variables,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    ).returncode
 
 
-def pytest(tier: str, profile: str, extra: Sequence[str], record: Path | None) -> bool:
-    """Run one tier; whether it passed. ``record`` takes the coverage of the pure modules."""
+def pytest(tier: str, profile: str, extra: Sequence[str]) -> bool:
+    """Run one tier; whether it passed."""
     print(f"\ntest {tier}", flush=True)
-    command = ["pytest", "--quiet", "-m", TIERS[tier], f"--hypothesis-profile={profile}", *extra]
-    if record:
-        from purity import pure_files  # only these are traced, which keeps the tests fast
-
-        include = ",".join(str(ROOT / file) for file in pure_files(ROOT))
-        command = ["coverage", "run", "--branch", f"--data-file={record}", f"--include={include}", "-m", *command]
-    status = run(command)
+    status = run(["pytest", "--quiet", "-m", TIERS[tier], f"--hypothesis-profile={profile}", *extra])
     # A filter of the reader's own may well leave a tier empty; our own expressions must not.
+    return status == 0 or (status == NO_TESTS and bool(extra))
+
+
+def hermetic(profile: str, extra: Sequence[str], record: Path) -> bool:
+    """Run the tests that need nothing but the processor, on all of its cores; whether they passed. ``record`` takes the
+    coverage of the pure modules, of every process."""
+    from purity import pure_files  # only these are traced, which keeps the tests fast
+
+    print("\ntest hermetic", flush=True)
+    shutil.rmtree(record, ignore_errors=True)
+    record.mkdir(parents=True)
+    include = ",".join(str(ROOT / file) for file in pure_files(ROOT))
+    where = f"--data-file={record / 'part'}"
+    traced = ["coverage", "run", "--branch", "--parallel-mode", where, f"--include={include}"]
+    workers = f"--numprocesses={os.cpu_count() or 1}"
+    tests = ["pytest", "--quiet", "-m", TIERS["hermetic"], f"--hypothesis-profile={profile}", workers, *extra]
+    # One thread to a worker: more would fight for the cores that the other workers use.
+    status = run([*traced, "-m", *tests], OMP_NUM_THREADS="1")
     return status == 0 or (status == NO_TESTS and bool(extra))
 
 
@@ -79,16 +99,17 @@ def failures(options: argparse.Namespace) -> list[str]:
     # The hermetic tests hold the layering test already.
     failed = [f"check {name}" for name in check.check(set(check.STEPS) - {"layering"})]
     profile = "fast" if options.fast else "ci"
-    record = environment.ROOT / ".cache" / "coverage"
-    record.parent.mkdir(exist_ok=True)
-    tiers = ["hermetic"] if options.fast else ["hermetic", "socket", "model", *(["soak"] if options.soak else [])]
+    record = ROOT / ".cache" / "coverage"
+    if not hermetic(profile, options.pytest, record):
+        failed.append("hermetic")
+    elif not options.fast and not options.pytest and not coverage(record):
+        failed.append("coverage")
+    tiers = [] if options.fast else ["socket", "model", *(["soak"] if options.soak else [])]
     for tier in tiers:
         if tier == "model" and run(["turngap.voice.cli", "models", "pull"]):
             failed.append("models pull")  # and go on: the tests say which model each of them lacks
-        if not pytest(tier, profile, options.pytest, None if options.fast or tier != "hermetic" else record):
+        if not pytest(tier, profile, options.pytest):
             failed.append(tier)
-    if not options.fast and not options.pytest and not coverage(record):
-        failed.append("coverage")
     return failed
 
 

@@ -232,7 +232,7 @@ def goes_on(scene: Scene) -> None:
     accounts_for(held(scene))
 
 
-@settings(max_examples=max(1, settings().max_examples // 5))
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(scenes())
 def test_every_turn_of_any_conversation_is_accounted_for(scene: Scene) -> None:
     goes_on(scene)

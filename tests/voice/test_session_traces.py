@@ -282,7 +282,7 @@ def as_one(scene: Scene) -> Callable[[str], str]:
     return (lambda text: " ".join(normal(text, LANGUAGE))) if scene.same is same else str
 
 
-@settings(max_examples=max(1, settings().max_examples // 5))
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(scenes())
 def test_a_draft_that_is_discarded_leaves_no_trace(scene: Scene) -> None:
     leaves_no_trace(scene)
