@@ -6,12 +6,12 @@ from typing import Final
 
 from turngap.budget.clock import MS, Clock, milliseconds
 
-BEAT: Final = 5 * MS
+BEAT: Final = 20 * MS
 STEP: Final = MS // 10
 
 
 class Pulse:
-    """A beat every 5 ms, and by how much each was late."""
+    """A beat every 20 ms, and by how much each was late."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
