@@ -12,6 +12,7 @@ with ``--each 10`` a new one begins after ten turns, so that what stays is what 
 import argparse
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -112,7 +113,8 @@ def summarise(measured: Measured, args: argparse.Namespace) -> dict[str, Any]:
         "turns": len(turns),
         "sessions": args.sessions,
         "turns_per_conversation": [len(call.turns) for call in measured.calls],
-        "answered": sum(turn["outcome"] == "answered" for turn in turns),
+        "outcomes": dict(Counter(turn["outcome"] for turn in turns)),
+        "unanswered": [number for number, turn in enumerate(turns, 1) if turn["outcome"] != "answered"],
         "reported_gap_ms": gaps.to_json("p50", "p95", "p99", "max"),
         "beyond_hangover_ms": Summary.of(
             [None if turn["reported_gap_ms"] is None else turn["reported_gap_ms"] - HANGOVER_MS for turn in turns]

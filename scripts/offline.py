@@ -197,5 +197,7 @@ class _Listening:
 
     async def _understood(self, hypothesis: Hypothesis, end: int) -> None:
         self._heeded.turns[-1].text = hypothesis.text
-        await self._tell(Heard(at=self._now, id=self._machine.live, text=hypothesis.text))
+        await self._tell(
+            Heard(at=self._now, id=self._machine.live, text=hypothesis.text, until=self._hearing.moment(end))
+        )
         await self._consider(Words(end=end, text=hypothesis.text))

@@ -45,11 +45,13 @@ class EndpointMoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """The text of the turn up to a pause, or of a voice over our reply so far; empty if there were no words in it."""
+    """The text of the turn up to a pause, or of a voice over our reply so far; empty if there were no words in it.
+    ``until`` is the moment up to which it was listened."""
 
     at: Ns
     id: DraftId
     text: str
+    until: Ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 It is decided by what was said, since a voice alone may be a cough: words other than those that people say along take
 the floor. One such word alone is not to be believed of a short voice, unless it is one to claim the floor with: a
 recogniser hears "hello" in many an "mm". Whose voice is still there after ``decide`` is given the floor if nothing was
-understood yet, or one word.
+understood yet, or one word. Where a recogniser found no words, but in the first syllable only, we stay silent a little
+longer: to speak on and to stop once more would be worse than either.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,9 @@ FASTEST: Final[Ns] = 140 * MS
 NOTICED: Final[Ns] = 150 * MS
 """Until a voice is known to be gone, it seems to be there: 50 to 100 ms for the detector, and a loop that is busy. So
 one that seems to be there for half a second has lasted for 350 ms, which hardly a "mhm" does."""
+
+PATIENCE: Final = 3
+"""So many times ``decide`` we are silent at most before a voice without words."""
 
 
 class Verdict(Enum):
@@ -54,6 +58,7 @@ class Overlap:
         self._decide = decide
         self._claims = claims
         self._heard: str | None = None
+        self._until = onset
 
     def hurry(self) -> None:
         """We are silent meanwhile: decide in time."""
@@ -64,6 +69,7 @@ class Overlap:
         lasted = (heard.at if self.pause is None else self.pause.speech_end) - self._onset
         # More words than anybody says in that time are a recogniser's dream of a noise.
         self._heard = heard.text if len(heard.text.split()) <= 1 + lasted // FASTEST else ""
+        self._until = heard.until
         claim = self._claims(self._heard)
         if claim is Claim.SURE or (claim is Claim.DOUBTFUL and self._lasted(heard.at)):
             return Verdict.TAKEN
@@ -74,8 +80,9 @@ class Overlap:
         gone = self.pause is not None
         if not gone and (self._heard is None or self._claims(self._heard) is Claim.DOUBTFUL):
             return Verdict.TAKEN
-        if not gone and not self._heard and now < (again := self._onset + self._decide + NOTICED):
-            self.due = again  # of its first syllable nothing may have been understood
+        little = self._until - self._onset < self._decide - NOTICED
+        if not gone and little and now < self._onset + PATIENCE * self._decide:
+            self.due = now + NOTICED
             return Verdict.UNDECIDED
         self.due = None
         return Verdict.NOT_YET

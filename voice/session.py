@@ -206,14 +206,15 @@ class Session:
         hypothesis, draft, book = listened.hypothesis, listened.draft, self._book
         if book is None:
             return
+        until = self._hearing.moment(listened.end)
         if self._machine.state in (State.CONTESTED, State.OVERLAPPED):
             book.spoken_over = hypothesis.text
             own = self._answering.says(hypothesis.words)  # our voice, out of the user's loudspeaker
-            self._tell(Heard(at=self._clock(), id=draft, text="" if own else hypothesis.text))
+            self._tell(Heard(at=self._clock(), id=draft, text="" if own else hypothesis.text, until=until))
             return
         if hypothesis.final and draft == self._machine.live:
             book.transcribed(draft, hypothesis.text, at=self._clock(), spans=listened.spans)
-            self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text))
+            self._tell(Heard(at=self._clock(), id=draft, text=hypothesis.text, until=until))
             self._consider(Words(end=listened.end, text=hypothesis.text), Mark.TRANSCRIPT)
         else:
             # The last word may still change; the others are what the next prompt will most likely begin with. Waiting

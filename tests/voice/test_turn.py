@@ -70,8 +70,8 @@ def pause(at: int, *, due: int, ended: int | None = None) -> SpeechPaused:
     return SpeechPaused(at=at * MS, speech_end=(at - 50 if ended is None else ended) * MS, endpoint_due=due * MS)
 
 
-def heard(at: int, draft: DraftId, text: str) -> Heard:
-    return Heard(at=at * MS, id=draft, text=text)
+def heard(at: int, draft: DraftId, text: str, *, until: int | None = None) -> Heard:
+    return Heard(at=at * MS, id=draft, text=text, until=(at if until is None else until) * MS)
 
 
 def asked(machine: TurnMachine) -> list[tuple[Ns, Effect]]:
@@ -313,8 +313,23 @@ def test_one_long_word_is_believed_when_it_is_over() -> None:
 
 def test_a_noise_that_lasts_is_spoken_over_until_there_are_words_in_it() -> None:
     machine = speaking(TurnMachine(claims=claims, decide=650 * MS))
-    effects = play(machine, SpeechStarted(at=1500 * MS), heard(1900, FIRST, ""), heard(2400, FIRST, "hello"))
-    assert effects[2:4] == [(2300 * MS, SpeakOn(FIRST)), (2400 * MS, Hush(FIRST))]
+    effects = play(machine, SpeechStarted(at=1500 * MS), heard(2100, FIRST, "", until=2050), until=2300 * MS)
+    assert effects[2:] == [(2150 * MS, SpeakOn(FIRST))]
+    assert play(machine, heard(2400, FIRST, "hello"))[0] == (2400 * MS, Hush(FIRST))
+
+
+def test_no_words_in_its_first_syllable_say_nothing_of_a_voice_that_goes_on() -> None:
+    machine = speaking(TurnMachine(claims=claims))
+    effects = play(
+        machine, SpeechStarted(at=1500 * MS), heard(1950, FIRST, "", until=1700), heard(2400, FIRST, "two coffees")
+    )
+    assert effects[2] == (2400 * MS, Hush(FIRST))
+
+
+def test_a_voice_without_words_does_not_keep_us_silent_for_ever() -> None:
+    machine = speaking(TurnMachine(claims=claims))
+    effects = play(machine, SpeechStarted(at=1500 * MS), heard(1950, FIRST, "", until=1700), until=4000 * MS)
+    assert effects[2:] == [(3050 * MS, SpeakOn(FIRST))]
 
 
 @pytest.mark.parametrize(
@@ -742,7 +757,7 @@ class World:
                         self.later(NotHeard(at=now + 90 * MS, id=draft, reason="asr"))
                     else:
                         text = ("", "yes", "two coffees")[self.choose(2)]
-                        self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text))
+                        self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text, until=now))
                     if self.choose(2) == 2:
                         text = ("yes", "two coffees")[self.choose(1)]
                         self.later(Supposed(at=now + self.choose(3) * 50 * MS, id=draft, text=text))
@@ -752,7 +767,7 @@ class World:
                 case Contest(id=draft) | Understand(id=draft):
                     if self.choose(3) < 3:
                         text = ("", "mhm", "wait")[self.choose(2)]
-                        self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text))
+                        self.later(Heard(at=now + self.choose(9) * 50 * MS, id=draft, text=text, until=now))
                 case Draft(id=draft):
                     if self.choose(3) == 3:
                         self.later(ReplyFailed(at=now + self.choose(9) * 50 * MS, id=draft, reason="llm"))
