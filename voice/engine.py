@@ -11,10 +11,12 @@ from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, Clock
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.backends import make_backend
-from turngap.llm.clause import Clauses, speakable, spoken
+from turngap.llm.clause import Clauses, speakable
 from turngap.llm.history import History
 from turngap.llm.protocol import Conversation, Limits
 from turngap.llm.spec import Spec
+from turngap.llm.speculation.store import fingerprint
+from turngap.voice import ready
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.aec3 import canceller_maker
 from turngap.voice.endpointing.english import ENGLISH
@@ -45,7 +47,8 @@ class Engine:
             raise ConfigurationError(f"there is no governor '{settings.governor}'", remedy="Choose: observe")
         self._settings = settings
         self._budget = Budget.of(settings.budget)
-        self._speculation = SPECULATION.make(Spec.parse(settings.speculation))
+        mark = fingerprint(system=settings.system, model=settings.llm, voice=settings.voice)
+        self._speculation = SPECULATION.make(Spec.parse(settings.speculation), mark=mark)
         self._learning: asyncio.Task[None] | None = None
         self._yielding, self._decide_ms = _barge_in(settings.barge_in)
         self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model, clock=clock)
@@ -69,9 +72,7 @@ class Engine:
     async def _learn(self) -> None:
         """Say every reply that is known in advance, unheard, so that none has to be synthesised when it is wanted."""
         for reply in self._speculation.replies or ():
-            for text in reply.says:
-                for clause in spoken(text):
-                    await self._synthesizer.learn(clause)
+            await ready.learn(reply, self._synthesizer)
 
     async def _rehearse(self) -> None:
         """Answer a few things that people say: the backend takes in the system prompt and learns how its replies begin,

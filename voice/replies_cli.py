@@ -1,6 +1,7 @@
 """``turngap replies list | test | explain | build``: what is known in advance, and what would be said."""
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_cache_path
 
+from turngap.budget.clock import monotonic
 from turngap.budget.errors import ModelError
 from turngap.llm.speculation.english import ENGLISH
 from turngap.llm.speculation.normal import normal
 from turngap.llm.speculation.replies import Candidate, Replies, Similar, Vector
 from turngap.llm.speculation.reply_file import read_replies
 from turngap.llm.speculation.store import Kept, ReplyStore, fingerprint, fingerprints
-from turngap.voice import settings
+from turngap.llm.speculation.stored import StoredReply
+from turngap.voice import ready, settings
 from turngap.voice.models import store as models
+from turngap.voice.tts.registry import make_synthesizer
 
 if TYPE_CHECKING:
     from turngap.llm.speculation.embedding import Embedding
@@ -34,7 +38,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> argparse.Argume
         ("list", "what a file or a folder of stored replies holds"),
         ("test", "what would be said to some words"),
         ("explain", "what comes closest to some words, and why it is refused"),
-        ("build", "embed the replies of a file and store them"),
+        ("build", "embed and speak the replies of a file, and store them"),
     ):
         action = actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         action.add_argument(
@@ -48,6 +52,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> argparse.Argume
         if name != "list":
             action.add_argument("--no-embeddings", action="store_true", help="do without the embedding model")
         if name == "build":
+            action.add_argument("--no-audio", action="store_true", help="leave their audio to the server's start")
             action.add_argument("--to", type=Path, metavar="DIR", help=f"where to store them (default: {_folder()})")
             settings.add_arguments(action)
     return parser
@@ -108,11 +113,20 @@ def _build(arguments: argparse.Namespace) -> int:
     embedding = None if arguments.no_embeddings else _embedding()
     mark = fingerprint(system=chosen.system, model=chosen.llm, voice=chosen.voice)
     store = ReplyStore(arguments.to or _folder(), mark)
-    for reply in replies:
+    for reply in replies if arguments.no_audio else asyncio.run(_speak(replies, chosen.voice)):
         vectors = {} if embedding is None else _embed(embedding, reply.utterances)
         store.save(Kept(reply=reply, vectors=vectors))
     print(f"{len(replies)} replies stored in {store.folder}")
     return 0
+
+
+async def _speak(replies: Sequence[StoredReply], voice: str) -> list[StoredReply]:
+    synthesizer = make_synthesizer(voice, find_model=models.find, clock=monotonic)
+    await synthesizer.warm()
+    try:
+        return [await ready.speak(reply, synthesizer) for reply in replies]
+    finally:
+        await synthesizer.aclose()
 
 
 def _kept(path: Path) -> list[Kept]:

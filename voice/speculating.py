@@ -8,10 +8,11 @@
            reply is not ready an opener is
 =========  ==========================================================================================
 
-``full?replies=FILE`` reads the known replies from a TOML file. ``full?openers=off`` has no openers; ``open_after=0``
-says one at the endpoint, instead of 300 ms later. With ``full?foresight=on`` the model is asked between the
-turns what the user may say next, and answers it, which pays with a model that knows. ``uncovered=160`` is how much of
-the voice, in ms, a hypothesis may lack to be drafted for.
+``full?replies=FILE`` reads the known replies from a TOML file, or from a folder that ``turngap replies build`` made of
+one, with their audio. ``mark`` is the fingerprint that these must have. ``full?openers=off`` has no openers;
+``open_after=0`` says one at the endpoint, instead of 300 ms later. With ``foresight=on`` the model is asked between
+the turns what the user may say next, and answers it, which pays with a model that knows. ``uncovered=160`` is how much
+of the voice, in ms, a hypothesis may lack to be drafted for.
 """
 
 from collections.abc import Callable
@@ -27,8 +28,9 @@ from turngap.llm.speculation.english_openers import ENGLISH_OPENERS
 from turngap.llm.speculation.normal import normal
 from turngap.llm.speculation.policy import Covered
 from turngap.llm.speculation.replies import Replies
-from turngap.llm.speculation.reply_file import read_forms, read_replies
+from turngap.llm.speculation.reply_file import read_forms
 from turngap.voice.manner import Speculation
+from turngap.voice.ready import kept_replies
 
 OPEN_AFTER_MS: Final = 300.0
 """Of 89 orders and queries 11 % have a pause that is taken for their end. Who hears an opener in it: 11 % at the
@@ -40,17 +42,17 @@ def same(one: str, other: str) -> bool:
     return normal(one, ENGLISH) == normal(other, ENGLISH)
 
 
-def _none(spec: Spec) -> Speculation:
+def _none(spec: Spec, *, mark: str) -> Speculation:
     spec.reject_unknown(set())
     return Speculation(at_pause=False)
 
 
-def _pause(spec: Spec) -> Speculation:
+def _pause(spec: Spec, *, mark: str) -> Speculation:
     spec.reject_unknown({"uncovered"})
     return Speculation(supposes=_covered(spec), same=same)
 
 
-def _full(spec: Spec) -> Speculation:
+def _full(spec: Spec, *, mark: str) -> Speculation:
     spec.reject_unknown({"uncovered", "openers", "replies", "foresight", "open_after"})
     path = spec.options.get("replies")
     return Speculation(
@@ -58,8 +60,8 @@ def _full(spec: Spec) -> Speculation:
         same=same,
         openers=ENGLISH_OPENERS if _switched(spec, "openers", default="on") else None,
         open_after=round(spec.number("open_after", OPEN_AFTER_MS) * MS),
-        replies=None if path is None else _replies(Path(path)),
-        forms=None if path is None else read_forms(Path(path), ENGLISH),
+        replies=None if path is None else _replies(Path(path), mark),
+        forms=None if path is None or Path(path).is_dir() else read_forms(Path(path), ENGLISH),
         foresees=_switched(spec, "foresight", default="off"),
         foreseen=partial(Replies, ENGLISH),
     )
@@ -76,10 +78,10 @@ def _switched(spec: Spec, key: str, *, default: str) -> bool:
     return value == "on"
 
 
-def _replies(path: Path) -> Replies:
+def _replies(path: Path, mark: str) -> Replies:
     replies = Replies(ENGLISH)
-    for reply in read_replies(path):
-        replies.add(reply)
+    for kept in kept_replies(path, mark):
+        replies.add(kept.reply)
     return replies
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.speculation.stored import Piece, StoredReply
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raise it when what is written changes: what was stored before then counts as of another fingerprint."""
 MAX_BYTES: Final = 1 << 30
 _SUFFIX: Final = ".npz"
@@ -125,8 +125,7 @@ def _arrays(kept: Kept, fingerprint: str) -> dict[str, NDArray[Any]]:
         for piece in pieces:
             array = f"audio{len(arrays)}"
             arrays[array] = piece.samples
-            ends = list(piece.word_ends)
-            described.append({"text": piece.text, "rate_hz": piece.rate_hz, "word_ends": ends, "array": array})
+            described.append({"text": piece.text, "rate_hz": piece.rate_hz, "words": piece.words, "array": array})
         spoken[say] = described
     about = {
         "fingerprint": fingerprint,
@@ -156,7 +155,7 @@ def _read(path: Path, fingerprint: str) -> Kept | None:
                     text=each["text"],
                     samples=arrays[each["array"]],
                     rate_hz=each["rate_hz"],
-                    word_ends=tuple(each["word_ends"]),
+                    words=tuple((chars, samples) for chars, samples in each["words"]),
                 )
                 for each in pieces
             )

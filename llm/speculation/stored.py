@@ -18,8 +18,8 @@ class Piece:
     text: str
     samples: NDArray[np.int16]
     rate_hz: int
-    word_ends: tuple[int, ...] = ()
-    """The sample at which each of its words has been said."""
+    words: tuple[tuple[int, int], ...] = ()
+    """Where each of its words ends: after so many characters of the text, and so many samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

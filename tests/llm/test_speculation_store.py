@@ -17,7 +17,7 @@ MARK = fingerprint(system="Be brief.", model="local", voice="piper")
 
 def kept(word: str, *, say: str = "Sure.", samples: int = 0) -> Kept:
     pieces = (
-        Piece(text=say, samples=np.arange(samples, dtype=np.int16), rate_hz=16_000, word_ends=(3, 5)),
+        Piece(text=say, samples=np.arange(samples, dtype=np.int16), rate_hz=16_000, words=((3, 5),)),
         Piece(text="", samples=np.zeros(2, np.int16), rate_hz=22_050),
     )
     reply = StoredReply(
@@ -36,7 +36,7 @@ def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     (loaded,) = ReplyStore(tmp_path, MARK).load()
     assert loaded.reply == saved.reply
     piece, short = loaded.reply.spoken["Sure."]
-    assert (piece.text, piece.rate_hz, piece.word_ends, short.rate_hz) == ("Sure.", 16_000, (3, 5), 22_050)
+    assert (piece.text, piece.rate_hz, piece.words, short.rate_hz) == ("Sure.", 16_000, ((3, 5),), 22_050)
     assert np.array_equal(piece.samples, np.arange(1000, dtype=np.int16))
     assert np.allclose(loaded.vectors["open"], [0.6, 0.8])
 

@@ -75,17 +75,18 @@ def test_a_store_is_built_for_the_settings_and_read_again(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "store"
-    assert main(["replies", "build", file, "--to", str(folder), "--system", "Be brief."]) == 0
-    mark = fingerprint(system="Be brief.", model=Settings().llm, voice=Settings().voice)
+    assert main(["replies", "build", file, "--to", str(folder), "--system", "Be brief.", "--voice", "tone"]) == 0
+    mark = fingerprint(system="Be brief.", model=Settings().llm, voice="tone")
     assert capsys.readouterr().out == f"2 replies stored in {folder / mark}\n"
     for place in (folder, folder / mark):
         assert main(["replies", "list", str(place)]) == 0
-        assert capsys.readouterr().out.count("1 embedded") == 2
+        listed = capsys.readouterr().out
+        assert listed.count("1 embedded\t0.1 s") == 2
     assert main(["replies", "test", str(folder), "a tea with sugar"]) == 0
 
 
 def test_a_store_can_do_without_embeddings(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["replies", "build", file, "--to", str(tmp_path / "store"), "--no-embeddings"]) == 0
+    assert main(["replies", "build", file, "--to", str(tmp_path / "store"), "--no-embeddings", "--no-audio"]) == 0
     assert main(["replies", "list", str(tmp_path / "store")]) == 0
     assert capsys.readouterr().out.count("0 embedded") == 2
 

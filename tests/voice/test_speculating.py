@@ -12,7 +12,7 @@ from turngap.voice.speculating import SPECULATION, same
 
 
 def made(text: str) -> Speculation:
-    return SPECULATION.make(Spec.parse(text))
+    return SPECULATION.make(Spec.parse(text), mark="here")
 
 
 def test_each_name_begins_more_before_it_is_wanted() -> None:

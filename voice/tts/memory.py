@@ -37,6 +37,11 @@ class Remembering:
             async with aclosing(self._synthesizer.speak(text)) as speaking:
                 self._keep(text, tuple([speech async for speech in speaking]))
 
+    def remember(self, text: str, pieces: tuple[Speech, ...]) -> None:
+        """Know how ``text`` sounds without having said it."""
+        if text not in self._known:
+            self._keep(text, pieces)
+
     def known(self, text: str) -> tuple[Speech, ...] | None:
         """All of ``text``, if it was said before."""
         return self._known.get(text)
@@ -54,17 +59,14 @@ class Remembering:
             async for speech in speaking:
                 made.append(speech)
                 yield speech
-        self._remember(text, tuple(made))  # not reached by a text that was broken off
+        if len(text) <= LONGEST:
+            self.remember(text, tuple(made))  # not reached by a text that was broken off
 
     def describe(self) -> dict[str, str]:
         return self._synthesizer.describe()
 
     async def aclose(self) -> None:
         await self._synthesizer.aclose()
-
-    def _remember(self, text: str, pieces: tuple[Speech, ...]) -> None:
-        if len(text) <= LONGEST and text not in self._known:
-            self._keep(text, pieces)
 
     def _keep(self, text: str, pieces: tuple[Speech, ...]) -> None:
         self._known[text] = pieces
