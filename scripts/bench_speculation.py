@@ -39,6 +39,8 @@ TURNS: Final = 4
 LONGEST_S: Final = 8.0
 """Longer recordings are monologues, and no turns of a conversation."""
 DRAWS: Final = 2000
+LAYERS: Final = ("supposition", "draft", "reply", "opener")
+SMALLER: Final = "whisper-tiny.en"
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class Way:
 
     name: str
     speculation: str
+    more: tuple[str, ...] = ()
+    """Other options of turngap serve."""
     records: list[TurnRecord] = field(default_factory=list)
 
 
@@ -59,7 +63,14 @@ def ways(replies: Path | None) -> list[Way]:
         Way("and openers", "full"),
     ]
     if known:
-        found += [Way("known replies, no openers", f"full?openers=off&{known}"), Way("everything", f"full?{known}")]
+        early = f"full?open_after=0&{known}"
+        found += [
+            Way("known replies, no openers", f"full?openers=off&{known}"),
+            Way("everything", f"full?{known}"),
+            Way("openers at the endpoint", early),
+            Way("and a smaller recogniser", early, (f"--asr=whisper:{SMALLER}",)),
+            Way("and foresight", f"{early}&foresight=on"),
+        ]
     return found
 
 
@@ -89,7 +100,7 @@ async def hold(found: Sequence[Way], groups: Sequence[Sequence[Ready]]) -> None:
         urls = []
         for way in found:
             print(f"starting: {way.name}", flush=True)
-            server = running([f"--speculation={way.speculation}"], clock=monotonic, waiting=lambda _: None)
+            server = running([f"--speculation={way.speculation}", *way.more], clock=monotonic, waiting=lambda _: None)
             urls.append((await stack.enter_async_context(server))[0])
         for number, group in enumerate(groups):
             for shift in range(len(found)):
@@ -131,12 +142,11 @@ def row(way: Way, base: Way, slots: Sequence[dict[str, str]]) -> dict[str, Any]:
     """The figures of one set of layers."""
     gaps = [record.heard_gap_ms for record in way.records if record.heard_gap_ms is not None]
     contents = [record.first_content_gap_ms for record in way.records if record.first_content_gap_ms is not None]
-    layers = [set(record.speculation.get("begun", ())) for record in way.records]
+    layers = [record.speculation.get("layers", {}) for record in way.records]
     openers = [record.opener for record in way.records if record.opener]
     named = [repeated(record, each) for record, each in zip(way.records, slots, strict=True)]
     alone = [repeated(record, each) for record, each in zip(base.records, slots, strict=True)]
     both = [(one, two) for one, two in zip(named, alone, strict=True) if one is not None and two is not None]
-    known = sum("reply" in each for each in layers)
     spoken = sum(int(_note(record, "completion_tokens")) for record in way.records)
     wasted = sum(int(record.speculation.get("wasted_tokens", 0)) for record in way.records)
     return {
@@ -149,8 +159,8 @@ def row(way: Way, base: Way, slots: Sequence[dict[str, str]]) -> dict[str, Any]:
         "within_200": spread(gaps, share_within(200)),
         "content_p50": spread(contents, p(50)),
         "content_p95": spread(contents, p(95)),
-        "known": known,
-        "suppositions": sum("draft" in each for each in layers),
+        **{f"{layer}_{fate}": counted(layers, layer, fate) for layer in LAYERS for fate in ("started", "hit")},
+        **{f"{layer}_won_ms": won(layers, layer) for layer in LAYERS},
         "discarded": sum(int(record.speculation.get("discarded", 0)) for record in way.records),
         "openers": len(openers),
         "commonest_opener": max((openers.count(each) for each in set(openers)), default=0),
@@ -160,6 +170,16 @@ def row(way: Way, base: Way, slots: Sequence[dict[str, str]]) -> dict[str, Any]:
         "names_less": sum(one < two for one, two in both),
         "names_more": sum(one > two for one, two in both),
     }
+
+
+def counted(layers: Sequence[dict[str, Any]], layer: str, fate: str) -> int:
+    return sum(each.get(layer, {}).get(fate, 0) for each in layers)
+
+
+def won(layers: Sequence[dict[str, Any]], layer: str) -> float | None:
+    """The median over the turns in which the layer was a hit and it is known what it won."""
+    known = [each[layer]["won_ms"] for each in layers if each.get(layer, {}).get("won_ms") is not None]
+    return round(float(np.median(known))) if known else None
 
 
 def _note(record: TurnRecord, key: str) -> float:

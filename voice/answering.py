@@ -5,8 +5,10 @@ A shell: :class:`~turngap.voice.session.Session` says what the turn machine asks
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from statistics import median_low
 from typing import Final
 
 from turngap.budget.clock import Clock, Ns
@@ -17,15 +19,18 @@ from turngap.llm.history import History
 from turngap.llm.speculation.openers import Choice
 from turngap.llm.thrift import SpeculationBudget
 from turngap.voice.asr.stable import plain
-from turngap.voice.book import Layer, TurnBook
+from turngap.voice.book import TurnBook
 from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
 from turngap.voice.idling import Idling
+from turngap.voice.layers import Fate, Layer
 from turngap.voice.manner import Known, Manner, Parts
 from turngap.voice.playout import Playout
 from turngap.voice.protocols.door import Door
 from turngap.voice.reply import Clause, Reply
 
 logger = logging.getLogger(__name__)
+
+USUAL_TURNS: Final = 9
 
 ECHO_WORDS: Final = 2
 """One word of the reply may be the user's as well."""
@@ -55,6 +60,10 @@ class Answering:
         self._conversing = asyncio.Lock()
         self._known: Known | None = None
         """What the reply is made of, if it was known in advance."""
+        self._layer: Layer | None = None
+        """What the reply is owed to, if it was begun before it was known to be wanted."""
+        self._usual: deque[Ns] = deque(maxlen=USUAL_TURNS)
+        """From the request to the first audio, of the latest replies that the model made and that were heard."""
         self._remembered = parts.remembered
         openers = manner.speculation.openers
         self._choice = None if openers is None else Choice(openers)
@@ -85,26 +94,29 @@ class Answering:
         """Whether a draft that nobody may want is still within what may be spent on such."""
         return self._spent.may_start(self._clock())
 
-    def prepare(self, words: str = "") -> None:
+    def prepare(self, words: str = "", book: TurnBook | None = None) -> None:
         """Let the backend get ready for what the next prompt begins with: the history, and words heard so far."""
+        if book is not None:
+            book.layers.note(Layer.PREFIX, Fate.STARTED)
         messages = self._history.messages_with(words)
         self._tasks.create_task(self._converse(None, partial(self._conversation.prepare, messages)))
 
     async def draft(self, draft: DraftId, text: str, book: TurnBook) -> None:
         """Begin a reply to ``text``; it is held back until :meth:`commit`, and takes the place of another draft."""
         asked_at = self._clock()
-        await self._throw_away(book)
+        await self._throw_away(book, Fate.MISSED)
         self._failed = None
         reply = self._reply = Reply(draft, self._synthesizer, self._clock)
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
         self._known = self._find_known(text)
+        self._layer = self._layer_of(released_by, book)
+        if self._layer is not None:
+            book.layers.note(self._layer, Fate.STARTED)
         if self._known is not None:
-            book.speculated(Layer.REPLY)
+            book.layers.usual = median_low(self._usual) if self._usual else None
             say = partial(reply.say, self._known.text, released_by=released_by)
             self._making = self._tasks.create_task(self._try(draft, say))
             return
-        if released_by is Mark.PAUSE:
-            book.speculated(Layer.DRAFT)
         answer = partial(
             reply.run,
             self._conversation,
@@ -115,6 +127,13 @@ class Answering:
             released_by=released_by,
         )
         self._making = self._tasks.create_task(self._converse(draft, answer))
+
+    def _layer_of(self, released_by: Mark, book: TurnBook) -> Layer | None:
+        if self._known is not None:
+            return Layer.REPLY
+        if released_by is Mark.PAUSE:
+            return Layer.SUPPOSITION
+        return None if book.ending else Layer.DRAFT
 
     def _find_known(self, text: str) -> Known | None:
         known = self._manner.speculation.known(self._said, text)
@@ -140,7 +159,9 @@ class Answering:
             playout.open(Clause(opener), pieces)
             self._playout = playout
             book.opener = opener
-            book.speculated(Layer.OPENER)
+            book.layers.note(Layer.OPENER, Fate.STARTED)
+        elif opener is None:
+            book.layers.note(Layer.OPENER, Fate.MISSED)
         if self._playout is not None:
             self._play_on(draft, book)
 
@@ -212,11 +233,14 @@ class Answering:
         """Stop making and playing; what the client has not played yet, it is asked to drop."""
         playout = self._playout
         await _cancel(self._playing)
-        await self._throw_away(book)
+        await self._throw_away(book, Fate.CANCELLED)
         if playout is not None and playout.sent_samples and self._playing_now(playout):
             await self._door.clear()
         if playout is not None and playout.started_at is not None:
             book.played(playout.heard(self._clock()), playout.content_at)
+        if book.opener:
+            started = playout is not None and playout.started_at is not None
+            book.layers.note(Layer.OPENER, Fate.HIT if started else Fate.CANCELLED)
         self._playout = self._opener = None
 
     async def end(self, book: TurnBook) -> None:
@@ -234,13 +258,33 @@ class Answering:
             if self._idling is not None:
                 self._idling.begin(self._history.messages, book.heard)
 
-    async def _throw_away(self, book: TurnBook) -> None:
-        """Stop making the reply."""
+    async def _throw_away(self, book: TurnBook, fate: Fate) -> None:
+        """Stop making the reply, of which ``fate`` tells why, if it was not heard."""
         reply, self._reply = self._reply, None
+        layer, self._layer = self._layer, None
         await _cancel(self._making)
-        if reply is not None and not reply.page.entered:
-            self._spent.spent(*reply.cost, self._clock())
-            book.wasted(tokens=reply.tokens, samples=sum(clause.samples for clause in reply.clauses))
+        if reply is None:
+            return
+        heard = reply.page.entered and self._is_heard()
+        if layer is not None:
+            book.layers.note(layer, Fate.HIT if heard else fate)
+        if heard and reply.took is not None:
+            self._usual.append(reply.took)
+            if reply.warm:
+                book.layers.note(Layer.PREFIX, Fate.HIT)
+        if not reply.page.entered:
+            tokens, took = reply.cost
+            self._spent.spent(tokens, took, self._clock())
+            book.layers.wasted(
+                tokens=reply.tokens or 0, took=took, samples=sum(clause.samples for clause in reply.clauses)
+            )
+
+    def _is_heard(self) -> bool:
+        """Whether more than an opener was."""
+        playout = self._playout
+        if playout is None or playout.started_at is None:
+            return False
+        return playout.opener is None or playout.content_at is not None
 
     def _idle(self, parts: Parts, manner: Manner) -> Idling:
         foresight = Foresight(parts.backend, self._clock, budget=self._spent)

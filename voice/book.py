@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from turngap.budget.account import Account
@@ -12,16 +11,7 @@ from turngap.budget.ledger import Outcome, TurnLedger, Wording
 from turngap.budget.marks import Mark, Marked, Span
 from turngap.voice.endpointing.protocol import VAD_RATE_HZ, Pause
 from turngap.voice.events import DraftId
-
-
-class Layer(StrEnum):
-    """What was ready, or begun, before it was known that it is wanted."""
-
-    DRAFT = "draft"
-    """A reply to words that were only supposed."""
-    REPLY = "reply"
-    """One that was known in advance."""
-    OPENER = "opener"
+from turngap.voice.layers import Layers
 
 
 @dataclass(slots=True)
@@ -45,12 +35,7 @@ class TurnBook:
     content_at: Ns | None = None
     """When more than the opener was heard."""
     failure: str | None = None
-    begun: list[Layer] = field(default_factory=list)
-    """Of each speculative layer, in order, what was begun; only the last draft or reply can have been a hit."""
-    discarded: int = 0
-    """Drafts that were thrown away, and what they had cost."""
-    wasted_tokens: int = 0
-    wasted_samples: int = 0
+    layers: Layers = field(default_factory=Layers)
     withdrawn: int = 0
     """Endpoints that were taken back before anything was heard."""
     _decided: tuple[DraftId, Ns, Span, Mark] | None = None
@@ -74,19 +59,15 @@ class TurnBook:
             self.ledger.span(span, revision=draft.revision)
         self.ledger.mark(Mark.TRANSCRIPT, at, revision=draft.revision, released_by=Mark.PAUSE)
 
-    def speculated(self, layer: Layer) -> None:
-        self.begun.append(layer)
-
-    def wasted(self, *, tokens: int | None, samples: int) -> None:
-        """A draft was thrown away unheard."""
-        self.discarded += 1
-        self.wasted_tokens += tokens or 0
-        self.wasted_samples += samples
-
     def played(self, heard: str, content_at: Ns | None) -> None:
         """What was heard of the reply in the end."""
         self.heard = heard
         self.content_at = content_at
+
+    @property
+    def ending(self) -> bool:
+        """Whether the turn is over, for all that is known."""
+        return self._decided is not None
 
     def decided(self, draft: DraftId, at: Ns, waited: Span, *, released_by: Mark) -> None:
         """Note the endpoint; it is written when it can't be taken back any more."""
@@ -138,12 +119,7 @@ class TurnBook:
             "spoken_over": self.spoken_over,
             "opener": self.opener,
             "first_content_gap_ms": self._first_content(account, wording.marks.get(Mark.SPEECH_END)),
-            "speculation": {
-                "begun": [layer.value for layer in self.begun],
-                "discarded": self.discarded,
-                "wasted_tokens": self.wasted_tokens,
-                "wasted_samples": self.wasted_samples,
-            },
+            "speculation": self.layers.to_json(wording.marks, self.content_at),
             "failure": self.failure,
             "onset_s": self.onset / VAD_RATE_HZ,
             "speech_end_s": None if speech_end is None else speech_end / VAD_RATE_HZ,

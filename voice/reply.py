@@ -65,12 +65,25 @@ class Reply:
         self._synthesizer = synthesizer
         self._clock = clock
         self._stream: ReplyStream | None = None
+        self._asked_at: Ns | None = None
         self._urgency = Urgency.DRAFT
 
     @property
     def ready(self) -> bool:
         """Whether something of it can be heard at once."""
         return self.first_audio_at is not None
+
+    @property
+    def took(self) -> Ns | None:
+        """From the request to the first audio; None for what needed no backend, or has no audio yet."""
+        if self._asked_at is None or self.first_audio_at is None:
+            return None
+        return self.first_audio_at - self._asked_at
+
+    @property
+    def warm(self) -> bool:
+        """Whether the backend knew what the prompt began with."""
+        return self._stream is not None and bool(self._stream.usage.cached_tokens)
 
     @property
     def tokens(self) -> int | None:
@@ -100,7 +113,7 @@ class Reply:
     ) -> None:
         """Answer ``messages``. Raises StageError; its page then holds what was done until there."""
         stream = self._stream = conversation.reply(messages, limits=limits, urgency=self._urgency)
-        now = self._clock()
+        now = self._asked_at = self._clock()
         self.page.span(Span(stage=Stage.DISPATCH, start=asked_at, end=now, what="prompt"))
         self.page.mark(Mark.REQUEST, now, released_by=released_by)
         try:

@@ -219,7 +219,7 @@ class Session:
         else:
             # The last word may still change; the others are what the next prompt will most likely begin with. Waiting
             # for the stable ones would prefill half of the words of a read sentence by its end, this does 81 %.
-            self._answering.prepare(" ".join(hypothesis.words[:-1]))
+            self._answering.prepare(" ".join(hypothesis.words[:-1]), book)
         await self._door.hypothesis(book.turn, " ".join(hypothesis.stable), " ".join(hypothesis.unstable))
 
     async def _not_heard(self, draft: DraftId | None, error: StageError) -> None:

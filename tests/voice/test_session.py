@@ -364,7 +364,7 @@ def test_a_reply_that_is_known_in_advance_asks_no_model() -> None:
     door = converse((1.0, 4.0), llm="scripted?fail=before", speculation=Speculation(replies=replies))
     (turn,) = door.of("turn")
     assert (turn["reply"], turn["outcome"]) == ("It is noon.", "answered")
-    assert turn["speculation"]["begun"] == ["reply"]
+    assert turn["speculation"]["layers"]["reply"]["hit"] == 1
     assert turn["residual_ms"] == pytest.approx(0, abs=1)
 
 
@@ -396,8 +396,8 @@ def test_what_was_foreseen_between_the_turns_is_answered_without_the_model() -> 
         learn=learn,
     )
     first, second = door.of("turn")
-    assert first["speculation"]["begun"] == []
-    assert second["speculation"]["begun"] == ["reply"]
+    assert "reply" not in first["speculation"]["layers"]
+    assert second["speculation"]["layers"]["reply"]["hit"] == 1
     assert second["reported_gap_ms"] < 250 < first["reported_gap_ms"]
     assert "Noon." in learned
 
