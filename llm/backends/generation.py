@@ -4,9 +4,9 @@ Everything here runs in the model's own thread. A step takes in a piece of the p
 conversations take turns fairly, and a reply that nobody wants any more stops within one step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from torch import Tensor
 
@@ -37,8 +37,12 @@ ECHO: Final = 48
 ADJOINING: Final[Ns] = 2 * MS
 """Steps no further apart than this are one span of work; more, and someone else had the model, or we waited."""
 
+NEXT: Final = 96
+"""Tokens that the user's next turn will hardly have more of."""
 SHARED: Final = 4
 """System prompts whose memory is kept for new conversations."""
+
+Render: TypeAlias = Callable[[Sequence[Message], Replies], list[int]]
 
 
 @dataclass(slots=True)
@@ -70,27 +74,39 @@ class Mind:
         self._ids: list[int] = []
         self._held = model.engine.fresh()
         self._dropped = 0
+        self._room = 0
 
     def prompt(self, messages: Sequence[Message], *, room: int) -> tuple[list[int], int]:
-        """The prompt for a reply of ``room`` tokens, and how many of the oldest messages had to be left out for it.
+        """The prompt for a reply of ``room`` tokens, and how many of the oldest messages had to be left out for it."""
+        self._room, limit = room, self.model.context - room
+        ids = self._within(limit, messages, self.model.prompts.whole)
+        if len(ids) > limit:
+            raise StageError(
+                Stage.PREFILL,
+                f"the prompt has {len(ids)} tokens, and {limit} fit",
+                remedy="Shorten the system prompt, or choose a larger context, for example local?context=8192",
+            )
+        return ids, self._dropped
+
+    def beginning(self, messages: Sequence[Message]) -> list[int]:
+        """What the prompts after ``messages`` will begin with. Where the next one would not fit any more, room is made
+        now, when nobody waits for what is left to be taken in again."""
+        room = self.model.context - self._room
+        return self._within(max(room // 2, room - NEXT), messages, self.model.prompts.beginning)
+
+    def _within(self, limit: int, messages: Sequence[Message], render: Render) -> list[int]:
+        """As many of the latest messages as fit into ``limit`` tokens, and the last one in any case.
 
         What was left out stays out, and half of the context is freed at once: dropping one turn at a time would
         move the beginning of every later prompt, and each would be prefilled from there.
         """
         first = 1 if messages and messages[0].role is Role.SYSTEM else 0
-        limit = self.model.context - room
         self._dropped = min(self._dropped, max(0, len(messages) - first - 1))
         while True:
             left = [*messages[:first], *messages[first + self._dropped :]]
-            ids = self.model.prompts.whole(left, self.replies)
-            if len(ids) <= limit:
-                return ids, self._dropped
-            if len(left) <= first + 1:
-                raise StageError(
-                    Stage.PREFILL,
-                    f"the prompt has {len(ids)} tokens, and {limit} fit",
-                    remedy="Shorten the system prompt, or choose a larger context, for example local?context=8192",
-                )
+            ids = render(left, self.replies)
+            if len(ids) <= limit or len(left) <= first + 1:
+                return ids
             limit = min(limit, self.model.context // 2)
             self._dropped += min(2, len(left) - first - 1)
 
@@ -298,10 +314,10 @@ class Preparation:
         self._share_at = 0
 
     def step(self, mind: Mind) -> None:
-        """Take in a piece. A prompt too long for the context is left to the reply, which will say so."""
+        """Take in a piece. What cannot fit into the context is left to the reply, which will say so."""
         if not self._prompt and not self.closed:
-            self._prompt = mind.model.prompts.beginning(self._messages, mind.replies)
-            self.closed = len(self._prompt) > mind.model.context // 2
+            self._prompt = mind.beginning(self._messages)
+            self.closed = len(self._prompt) > mind.model.context
             if not self.closed:
                 self._share_at = share_at(mind, self._messages, self._prompt)
                 mind.align(self._prompt)

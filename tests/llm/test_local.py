@@ -269,6 +269,21 @@ def test_a_full_context_drops_the_oldest_turns_and_says_so() -> None:
     assert again.usage.prefilled_tokens == 1
 
 
+def test_room_is_made_between_the_turns_so_that_nobody_waits_for_it() -> None:
+    mind, talk, most, dropped = Mind(model()), [SYSTEM], 0, 0
+    for turn in range(30):
+        talk.append(Message(Role.USER, f"{turn} and so on"))
+        reply = Generation(talk, Limits(max_tokens=5), monotonic)
+        talk.append(Message(Role.ASSISTANT, run_out(reply, mind) or "yes"))
+        most = max(most, reply.usage.prefilled_tokens or 0) if turn else 0
+        dropped = reply.usage.dropped_messages or 0
+        preparation = Preparation(talk)
+        while not preparation.done:
+            preparation.step(mind)
+    assert dropped > 20
+    assert most < 60
+
+
 def test_a_prompt_that_cannot_fit_is_an_error_with_a_remedy() -> None:
     with pytest.raises(StageError) as failed:
         run_out(Generation([Message(Role.USER, "word " * 99)], Limits(), monotonic), Mind(model()))
