@@ -37,6 +37,14 @@ ECHO: Final = 48
 ADJOINING: Final[Ns] = 2 * MS
 """Steps no further apart than this are one span of work; more, and someone else had the model, or we waited."""
 
+KEPT: Final = 0.25
+"""Of a full context. What is kept has to be taken in again: half of 2048 tokens took a busy CPU longer than the user's
+next turn, and the reply after that failed."""
+
+AGAIN: Final = 256
+"""Tokens beyond which a preparation takes in REBUILT at a time, so that it ends before the user does."""
+REBUILT: Final = 32
+
 NEXT: Final = 96
 """Tokens that the user's next turn will hardly have more of."""
 SHARED: Final = 4
@@ -97,7 +105,7 @@ class Mind:
     def _within(self, limit: int, messages: Sequence[Message], render: Render) -> list[int]:
         """As many of the latest messages as fit into ``limit`` tokens, and the last one in any case.
 
-        What was left out stays out, and half of the context is freed at once: dropping one turn at a time would
+        What was left out stays out, and most of the context is freed at once: dropping one turn at a time would
         move the beginning of every later prompt, and each would be prefilled from there.
         """
         first = 1 if messages and messages[0].role is Role.SYSTEM else 0
@@ -107,7 +115,7 @@ class Mind:
             ids = render(left, self.replies)
             if len(ids) <= limit or len(left) <= first + 1:
                 return ids
-            limit = min(limit, self.model.context // 2)
+            limit = min(limit, round(KEPT * self.model.context))
             self._dropped += min(2, len(left) - first - 1)
 
     def align(self, ids: Sequence[int]) -> int:
@@ -323,6 +331,8 @@ class Preparation:
                 mind.align(self._prompt)
         if not self.closed:  # else a reply has the memory by now
             piece = mind.model.piece(self.urgency)
+            if len(self._prompt) - mind.length > AGAIN:
+                piece = max(piece, REBUILT)
             mind.take(self._prompt, upto=len(self._prompt), piece=piece, share_at=self._share_at)
         self.done = self.closed or mind.length >= len(self._prompt)
 
