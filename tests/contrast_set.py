@@ -13,6 +13,11 @@ class Pair(NamedTuple):
     unseen: bool
 
 
+CONTRASTS = ("different", "same", "blind_different", "blind_same")
+"""The names; the blind ones were written without knowledge of the guard, after it and its word lists, and each time the
+first figure on them was noted before anything was changed."""
+
+
 def pairs(name: str) -> list[Pair]:
     """The pairs of ``llm/contrast/NAME.tsv``."""
     lines = (Path(__file__).parent / "llm" / "contrast" / f"{name}.tsv").read_text("utf-8").splitlines()

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_cache_path
 
 from turngap.budget.clock import monotonic
-from turngap.budget.errors import ModelError
+from turngap.budget.errors import ConfigurationError, ModelError
+from turngap.llm.speculation.conversation_log import read_log
 from turngap.llm.speculation.english import ENGLISH
+from turngap.llm.speculation.learning import Evidence, learn
+from turngap.llm.speculation.learning_forms import JOINTS, learn_forms
 from turngap.llm.speculation.normal import normal
 from turngap.llm.speculation.replies import Candidate, Replies, Similar, Vector
 from turngap.llm.speculation.reply_file import read_replies
+from turngap.llm.speculation.reply_writing import reply_text
 from turngap.llm.speculation.store import Kept, ReplyStore, fingerprint, fingerprints
 from turngap.llm.speculation.stored import StoredReply
 from turngap.voice import ready, settings
@@ -38,11 +42,15 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> argparse.Argume
         ("list", "what a file or a folder of stored replies holds"),
         ("test", "what would be said to some words"),
         ("explain", "what comes closest to some words, and why it is refused"),
-        ("build", "embed and speak the replies of a file, and store them"),
+        ("build", "embed and speak the replies of a file, or those that a log of conversations shows, and store them"),
     ):
         action = actions.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         action.add_argument(
-            "replies", type=Path, metavar="FILE", help="TOML file with replies, or a folder that build made"
+            "replies",
+            type=Path,
+            nargs="?" if name == "build" else None,
+            metavar="FILE",
+            help="TOML file with replies, or a folder that build made",
         )
         if name in ("test", "explain"):
             action.add_argument("words", help="what the user says")
@@ -54,8 +62,34 @@ def add_parser(subparsers: "argparse._SubParsersAction[Any]") -> argparse.Argume
         if name == "build":
             action.add_argument("--no-audio", action="store_true", help="leave their audio to the server's start")
             action.add_argument("--to", type=Path, metavar="DIR", help=f"where to store them (default: {_folder()})")
+            _add_learning(action)
             settings.add_arguments(action)
     return parser
+
+
+def _add_learning(action: argparse.ArgumentParser) -> None:
+    evidence = Evidence()
+    action.add_argument(
+        "--from-log",
+        type=Path,
+        metavar="LOG",
+        help="learn replies from conversations: JSON lines, or what bench --json wrote",
+    )
+    action.add_argument("--write", type=Path, metavar="FILE", help="write what was learned as TOML, to be read over")
+    action.add_argument(
+        "--dialogues",
+        type=int,
+        default=evidence.dialogues,
+        metavar="N",
+        help="learn what was answered alike in so many (default: %(default)s)",
+    )
+    action.add_argument(
+        "--share",
+        type=float,
+        default=evidence.share,
+        metavar="0..1",
+        help="and in such a share of those where the turn came up (default: %(default)s)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -108,8 +142,14 @@ def _score(score: float | None) -> str:
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    if (arguments.replies is None) == (arguments.from_log is None):
+        raise ConfigurationError("build takes a FILE or --from-log", remedy="Give one of them")
+    if arguments.write is not None and arguments.from_log is None:
+        raise ConfigurationError("--write writes what was learned", remedy="Add --from-log LOG")
+    replies = read_replies(arguments.replies) if arguments.from_log is None else _learned(arguments)
+    if arguments.write is not None:
+        return 0
     chosen = settings.gather(arguments)
-    replies = read_replies(arguments.replies)
     embedding = None if arguments.no_embeddings else _embedding()
     mark = fingerprint(system=chosen.system, model=chosen.llm, voice=chosen.voice)
     store = ReplyStore(arguments.to or _folder(), mark)
@@ -127,6 +167,27 @@ async def _speak(replies: Sequence[StoredReply], voice: str) -> list[StoredReply
         return [await ready.speak(reply, synthesizer) for reply in replies]
     finally:
         await synthesizer.aclose()
+
+
+def _learned(arguments: argparse.Namespace) -> list[StoredReply]:
+    """What the log shows; written down if that was asked for."""
+    if arguments.dialogues < 1 or not 0 < arguments.share <= 1:
+        raise ConfigurationError("--dialogues or --share is out of range", remedy="Give at least 1, and above 0 to 1")
+    log = read_log(arguments.from_log)
+    evidence = Evidence(dialogues=arguments.dialogues, share=arguments.share)
+    replies, forms = learn(log, ENGLISH, evidence), learn_forms(log, ENGLISH, evidence)
+    turns = sum(map(len, log))
+    print(f"{len(log)} conversations, {turns} answered turns: {len(replies)} replies, {len(forms.forms)} forms learned")
+    if arguments.write is not None:
+        text = reply_text(replies, slots=forms.slots, forms=forms.forms, joints=JOINTS)
+        try:
+            arguments.write.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigurationError(f"{arguments.write} cannot be written", remedy="Choose another file") from error
+        print(f"written to {arguments.write}: read it over, then serve it with --speculation full?replies=FILE")
+    elif forms.forms:
+        print("forms are not stored: --write puts them into a file")
+    return replies
 
 
 def _kept(path: Path) -> list[Kept]:

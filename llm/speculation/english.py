@@ -85,11 +85,13 @@ put add
 connect transfer
 whole entire
 require need
+good great perfect excellent wonderful lovely awesome
+choose pick select
 """
 
 _HARMLESS = (
-    "is are am be being do does some any for at with about regarding to as just really very quite degrees degree now "
-    "then so there also guys will would can could yet currently and"
+    "is are am be being been do does some any for at with about regarding to as just really very quite degrees degree "
+    "now then so there also guys will would can could yet currently and"
 )
 
 _PERSONS = {
@@ -102,7 +104,8 @@ _PERSONS = {
 
 _CHOOSERS = (
     "this that which the other another last next first previous left right big large small medium little hot cold iced "
-    "cheap cheaper cheapest new old red blue green black white top bottom upper lower middle same long short good best"
+    "cheap cheaper cheapest new old red blue green black white top bottom upper lower middle same long short good best "
+    "either any"
 )
 
 _AUXILIARIES = "is are am was were do does did have has had can could will would shall should may might must"
@@ -189,9 +192,23 @@ _NOT_INFLECTED = (
     "tennis virus status bonus venus focus campus circus lens gps united iced fried wednesday embed"
 )
 
-_TIMES = (
-    "today tomorrow tonight yesterday now monday tuesday wednesday thursday friday saturday sunday morning evening "
-    "afternoon noon midnight already again still soon timer tak on off up down out away back over"
+_DATES = (
+    "today tomorrow tonight yesterday monday tuesday wednesday thursday friday saturday sunday morning evening "
+    "afternoon noon midnight"
+)
+_TIMES = f"{_DATES} now already again still soon timer tak on off up down out away back over"
+
+
+_PARTINGS = (
+    "welcome thanks day goodbye bye pleasure glad enjoy evening night weekend trip stay visit ride worries problem luck"
+)
+_OFFERS = "else other further more additional"
+_FORMULA_WORDS = (
+    "you your i we my our it was is are am be being have has had a an the of to for in on at with and so very "
+    "much well again now then today soon always any anything something all can could may would will do does help "
+    "helped helping assist assisted assisting assistance service services using use used contacting calling "
+    "choosing visiting great good nice wonderful lovely fine safe happy rest time okay yes sure alright there "
+    "this that if need me us see take care please come back glad hope like"
 )
 
 
@@ -235,12 +252,17 @@ ENGLISH: Final = Language(
     },
     harmless=_set(_HARMLESS),
     articles=frozenset(("a", "an", "the")),
+    owners=frozenset(["my", "your", "his", "her", "our", "their"]),
     definite=frozenset(["the", "my", "your", "his", "her", "our", "their", "this", "that", "these", "those"]),
     pointers={"it": "", "this": "this", "these": "this", "that": "that", "those": "that"},
     choosers=_set(_CHOOSERS),
     movable=_set(_TIMES),
+    dates=_set(_DATES) | NUMBERS.months - {"may"} | {"weekend"},
     particles=frozenset(("on", "in")),
     belongs=frozenset(("of", "in")),
+    partings=_set(_PARTINGS),
+    offers=_set(_OFFERS),
+    formula_words=_set(f"{_PARTINGS} {_FORMULA_WORDS}"),
     yes=frozenset(("yes", "sure", "absolutely", "definitely", "certainly")),
     no=frozenset(("no",)),
     negators={

@@ -4,11 +4,16 @@ from types import MappingProxyType
 from typing import Final
 
 from turngap.llm.speculation.acts import Act, Acts
+from turngap.llm.speculation.learning_openers import Manners
 from turngap.llm.speculation.openers import Openers
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    return tuple(row.strip() for row in text.split(","))
 
 
 def _rows(text: str) -> tuple[tuple[str, ...], ...]:
@@ -47,3 +52,21 @@ ENGLISH_OPENERS: Final = Openers(
     ),
 )
 """Each ends in a comma, so that its melody stays up and the reply goes on from it."""
+
+MANNERS: Final = Manners(
+    agreeing=frozenset(
+        _phrases(
+            "sure, okay, ok, all right, alright, of course, certainly, very well, great, perfect, good, excellent, "
+            "no problem, got it, absolutely, definitely, sounds good, you got it, wonderful, awesome, sure thing"
+        )
+    ),
+    open=frozenset(
+        _phrases("let me see, well, let me think, let me check, right, i see, good question, understood, one moment")
+    ),
+    refusing=_phrases(
+        "sorry, i'm sorry, i am sorry, unfortunately, regretfully, regrettably, no, i'm afraid, i am afraid, i don't, "
+        "i do not, i can't, i cannot, i couldn't, i could not, i'm not, i am not, i'm unable, i am unable, we don't, "
+        "we do not, there is no, there are no, there's no, there aren't, so i'm not, so i do not, so i'm unable, "
+        "i was unable, i wasn't, i was not, my apologies, i apologize"
+    ),
+)

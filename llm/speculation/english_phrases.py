@@ -119,7 +119,7 @@ SPELLINGS: Final = Rewrites(
 FRAMES: Final = frames(
     """
     i|we would like|love to|- get|have|order|see|-
-    i|we want|need|wish to|- get|have|order|-
+    i|we want|need|wish to|- get|have|order|see|-
     i|we want|need some|a help to|with
     i|we have to
     i|we have got to
@@ -132,6 +132,7 @@ FRAMES: Final = frames(
     i think i will have|take|get|do|try
     i|we would prefer|like to
     i|we prefer
+    i would say
     can|could|may i|we just|please|- get|have|order|see|-
     can|could|will|would you just|please|- get|give|bring|make|do|show|help|- me|us|-
     can|could|would you make|do that|it|this
@@ -191,11 +192,19 @@ _ASIDES = frames(
     """
 )
 # What is thanked for is not asked for.
-ASIDES: Final = Rewrites({**_ASIDES.rows, ("thanks", "for"): ("thanks", "for")})
+_THANKED: Final = table("thanks|- so|very|a much|lot for = thanks for\nthanks for = thanks for")
+_ASKED: Final = table("do|did you know = do you know")
+ASIDES: Final = Rewrites({**_ASIDES.rows, **_THANKED, **_ASKED})
 
 WHOLE: Final = table(
     """
+    yes that is|was it = that is correct
     that is|was|will|would all|it|everything = done
+    no|- that is|will be|- all|it|everything for|- now|today|tonight|- = done
+    no|- that is|will be|- all|everything that|- i|we need|needed|wanted for|- now|today|tonight|- = done
+    no|- i|we am|are all set|done|finished for|- now|today|- = done
+    no i am|- good|fine|set for|- now|today|- = done
+    no|- nothing else|more for|- now|today|tonight|- = done
     that is going to be all|it = done
     that will|would be all|it|everything = done
     nothing else|more = done
@@ -235,7 +244,16 @@ WHOLE: Final = table(
     do you have any|a recommendations|recommendation = what do you recommend
     what|anything do|would|can|could you recommend = what do you recommend
     how are you doing|- = how are you
-    sounds good = that sounds good
+    sounds good|great|fine|perfect to|- me|- = that sounds good
+    looks good|great|fine|perfect to|- me|- = that looks good
+    it|that|- does not matter to|- me|- = no preference
+    i|we|- do not mind|care = no preference
+    i have no preference = no preference
+    either|any 1|- is good|fine|okay = no preference
+    either|any|anything|whatever is good|fine|okay with|by|for|- me|- = no preference
+    either|any|anything|whatever will do = no preference
+    pardon me|- = repeat that
+    come again = repeat that
     what did you say = repeat that
     what was that = repeat that
     i do not know = unsure
@@ -246,6 +264,9 @@ WHOLE: Final = table(
     thanks a lot = thanks
     thanks so|very much = thanks
     many thanks = thanks
+    thanks for all|- your|the|- kind|great|- help|assistance|time|service today|- = thanks
+    thanks for everything|information|info today|- = thanks
+    thanks for your|the information|info today|- = thanks
     hello|hi|hey there|- = hello
     bye = goodbye
     see you later|- = goodbye
@@ -271,7 +292,7 @@ OPENINGS: Final = Rewrites(
         do you guys|- have|sell|offer|carry|serve a|an|any|some|- = ? exist
         do you guys|- have|sell|offer|carry|serve anything = ? exist anything
         have you got a|an|any|some|- = ? exist
-        can|could|may i|we pay with|by|in|using a|my|- = ? accept
+        can|could|may i|we pay with|by|in|using a|my|- = ? accept a
         can|could|may i|we pay cash = ? accept cash
         do you guys|- take|accept = ? accept
         i|we have|got a|some question|questions about|regarding|on|concerning = question
@@ -282,6 +303,7 @@ OPENINGS: Final = Rewrites(
         where can|could|do|would|should i|we find|get|buy = where is
         where can|could|do|would|should i|we = where i
         when can|could|do|should i|we = when i
+        at|- what time can|could|do|should i|we = when i
         how is = what is
         """
     )
@@ -299,6 +321,10 @@ PHRASES: Final = Rewrites(
         that is right|correct = that is correct
         you guys = you
         can|could not = not
+        about to = soon-to
+        able to = can
+        far away = far
+        free of charge = free
         unable to = not
         not able to = not
         do|does|did not have a|an|any|- = have no

@@ -31,6 +31,7 @@ def differing(said: Meaning, known: Meaning, language: Language) -> str | None:
         or _persons(said, known, language)
         or _pointing(said, known)
         or _count(said, known)
+        or _whose(said, known)
         or _called(said, known, language)
         or _order(said, known, language)
     )
@@ -91,6 +92,11 @@ def _pointing(said: Meaning, known: Meaning) -> str | None:
 def _count(said: Meaning, known: Meaning) -> str | None:
     wrong = (said.plural & known.single) | (said.single & known.plural)
     return f"quantity: one or many of {_names(wrong)}" if wrong else None
+
+
+def _whose(said: Meaning, known: Meaning) -> str | None:
+    wrong = (said.owned & known.bare) | (said.bare & known.owned)
+    return f"which one: {_names(wrong)} or somebody's" if wrong else None
 
 
 def _called(said: Meaning, known: Meaning, language: Language) -> str | None:

@@ -129,16 +129,27 @@ class Language:
     """Harmless too, and a "1" may stand for them."""
     definite: frozenset[str] = frozenset()
     """After these, whether a noun means one or many matters."""
+    owners: frozenset[str] = frozenset()
+    """Of these, those that say whose a thing is: "my work" is not "work"."""
     pointers: Mapping[str, str] = field(default_factory=dict)
     """Pronouns for things, by what they point at: near, far, or (empty) whatever is spoken of."""
     choosers: frozenset[str] = frozenset()
     """A "1" after these is a pronoun: "the large one"."""
     movable: frozenset[str] = frozenset()
     """What may stand elsewhere in the sentence."""
+    dates: frozenset[str] = frozenset()
+    """Days, and what else says when: what is so at one of them is not at another."""
     particles: frozenset[str] = frozenset()
     """Prepositions that change no answer, except at the end of a turn, where they belong to its verb."""
     belongs: frozenset[str] = frozenset()
     """ "The balance *of* the account" is the account balance."""
+
+    partings: frozenset[str] = frozenset()
+    """A reply parts if it has one of these,"""
+    offers: frozenset[str] = frozenset()
+    """or offers more if it has one of these,"""
+    formula_words: frozenset[str] = frozenset()
+    """and nothing but these: what goodbyes and offers are made of."""
 
     yes: frozenset[str] = frozenset()
     no: frozenset[str] = frozenset()

@@ -41,6 +41,8 @@ class Meaning:
     """Terms with the ending of a plural,"""
     bare: frozenset[str] = frozenset()
     """and those without it and without an article, which may be names: "Adam" is not "Adams"."""
+    owned: frozenset[str] = frozenset()
+    """Terms that follow right after whose they are: "my work"."""
     articles: int = 0
     plain: Words = ()
     """What is said without greetings and frames, where no term is left."""
@@ -62,6 +64,7 @@ def meaning(words: Words, language: Language) -> Meaning:
         single=frozenset(collected.single),
         inflected=frozenset(collected.inflected),
         bare=frozenset(collected.bare),
+        owned=frozenset(collected.owned),
         articles=sum(word in language.articles for word in words),
         plain=() if terms else words,
     )
@@ -139,6 +142,7 @@ class _Terms:
         self.single: list[str] = []
         self.inflected: list[str] = []
         self.bare: list[str] = []
+        self.owned: list[str] = []
         for at, word in enumerate(words):
             if not _only_tells_when(words, at, language):
                 self._take(word, words[max(0, at - 2) : at], last=at == len(words) - 1)
@@ -178,11 +182,18 @@ class _Terms:
         term = word if is_number(word) else self._basic(word)
         term = DENIED + term if self._denied else term
         self._denied = False
-        if self._swap and not is_number(term) and not is_number(self.terms[-1]):
+        if self._swap and self._belongs(term):
             self.terms.insert(-1, term)
         else:
             self.terms.append(term)
         self._swap = False
+
+    def _belongs(self, term: str) -> bool:
+        """Whether what was said last is said of this: "the third *of* May", not "tomorrow *in* the morning"."""
+        language, last = self._language, self.terms[-1]
+        if term in language.numbers.months:
+            return True
+        return not (is_number(term) or is_number(last) or {term, last} <= language.movable)
 
     def _basic(self, word: str) -> str:
         basic = self._language.stem(word)
@@ -196,6 +207,8 @@ class _Terms:
         many = word.endswith(language.plural_endings) or word in language.irregular
         if not language.definite.isdisjoint(before):
             (self.plural if many else self.single).append(term)
+        if before and before[-1] in language.owners:
+            self.owned.append(term)
         if many:
             self.inflected.append(term)
         elif not before or not (before[-1] in language.articles or before[-1] in language.definite):

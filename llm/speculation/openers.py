@@ -29,8 +29,11 @@ class Openers:
 class Choice:
     """The openers of one conversation."""
 
-    def __init__(self, openers: Openers) -> None:
+    def __init__(self, openers: Openers, *, first: int = 0) -> None:
+        """Where nothing was said yet, the one at ``first`` in its list goes first, counted round: many conversations
+        are short, and need not all begin alike."""
         self._openers = openers
+        self._first = first
         self._turns = 0
         self._spoken: Counter[str] = Counter()
         self._last: dict[str, int] = {}
@@ -39,6 +42,9 @@ class Choice:
         """What to say first to ``words``, which may be unfinished; None if nothing fits or all was said too often."""
         act = self._openers.acts.of(words)
         fitting = () if act is None else self._openers.texts.get(act, ())
+        if fitting:
+            start = self._first % len(fitting)
+            fitting = fitting[start:] + fitting[:start]
         # In the first turns any one of them is more than its share.
         most = max(1, int(self._openers.share * (self._turns + 1)))
         free = [text for text in fitting if self._spoken[text] < most]

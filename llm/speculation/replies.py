@@ -94,6 +94,10 @@ class Replies:
         self._vectors: dict[Words, Vector] = {}
         self._uses: Counter[Words] = Counter()  # one turn may be known in many states
         self._bytes = 0
+        self._inside: Counter[Words] = Counter()  # how many turns are known in each state
+        self._places: dict[frozenset[str], dict[Words, Meaning]] = {}
+        self._place: tuple[str, list[Words]] | None = None
+        """The state that was last asked for, as it is while somebody speaks, and what it is known by."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -171,10 +175,38 @@ class Replies:
             known.entry.said += 1
 
     def _states(self, state: str) -> list[Words]:
-        """What ``state`` may be known by: all of it, its last sentence, and anywhere."""
-        sentences = _SENTENCE_ENDS.split(state.strip())
-        found = [normal(state, self._language), normal(sentences[-1], self._language), ()]
-        return list(dict.fromkeys(found))
+        """What ``state`` may be known by: all of it, its last sentence, other words for these, and anywhere."""
+        if self._place is None or self._place[0] != state:
+            sentences = _SENTENCE_ENDS.split(state.strip())
+            said = [normal(state, self._language), normal(sentences[-1], self._language)]
+            alike = [known for words in said for known in self._same_place(words)]
+            self._place = state, list(dict.fromkeys([*said, *alike, ()]))
+        return self._place[1]
+
+    def _same_place(self, words: Words) -> list[Words]:
+        """The states that are known in words that say the same."""
+        meant = meaning(words, self._language)
+        same = self._places.get(_signature(meant), {})
+        return [known for known, other in same.items() if not differing(meant, other, self._language)]
+
+    def _open(self, state: Words) -> None:
+        """A turn more is known in ``state``."""
+        if not self._inside[state]:
+            meant = meaning(state, self._language)
+            self._places.setdefault(_signature(meant), {})[state] = meant
+            self._place = None
+        self._inside[state] += 1
+
+    def _leave(self, state: Words) -> None:
+        """A turn less is known in ``state``."""
+        self._inside[state] -= 1
+        if not self._inside[state]:
+            del self._inside[state]
+            same = self._places[signature := _signature(meaning(state, self._language))]
+            del same[state]
+            if not same:
+                del self._places[signature]
+            self._place = None
 
     def _know(self, entry: _Entry, state: Words, text: str) -> None:
         words = normal(text, self._language)
@@ -190,6 +222,7 @@ class Replies:
         self._exact[state, words] = known
         self._alike.setdefault((state, _signature(known.meaning)), []).append(known)
         self._uses[words] += 1
+        self._open(state)
 
     def _forget(self, known: _Known) -> None:
         """Let go of a turn, and of its reply with its last turn."""
@@ -199,6 +232,7 @@ class Replies:
         alike.remove(known)
         if not alike:
             del self._alike[known.state, _signature(known.meaning)]
+        self._leave(known.state)
         self._uses[known.words] -= 1
         if not self._uses[known.words]:
             del self._uses[known.words]

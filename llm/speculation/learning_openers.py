@@ -1,0 +1,87 @@
+"""Openers as the agents of earlier dialogues used them. Pure.
+
+Which first words fit depends on what they promise. "Sure," and "great," agree, and are wrong before "unfortunately";
+"let me see" and "well" go before anything. So from the replies to each kind of contribution is learned how often
+agents refuse, which tells whether an opener may agree, and how they begin, which tells how these agents talk.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from turngap.llm.speculation.acts import WORD, Act
+from turngap.llm.speculation.learning import Exchange
+from turngap.llm.speculation.openers import Openers
+
+REFUSED: Final = 0.1
+"""Where agents refuse more often than this, no opener agrees."""
+DIALOGUES: Final = 3
+"""In so many an opener was said after a kind of contribution."""
+CHOICES: Final = 6
+"""So many openers are known for each kind: with a quarter of the turns each, four open all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """First words by what they promise, in lower case and without punctuation."""
+
+    agreeing: frozenset[str]
+    open: frozenset[str]
+    """What promises nothing."""
+    refusing: tuple[str, ...]
+    """What a reply begins with that does not do what it was asked for."""
+
+    def refuses(self, reply: str) -> bool:
+        """Whether ``reply`` begins with a refusal, perhaps after some sound: "Oh, I'm sorry"."""
+        said = _plain(reply)
+        first = next((each for each in self.agreeing | self.open if said.startswith(f"{each} ")), "")
+        rest = said.removeprefix(first).strip()
+        return any(f"{said} ".startswith(f"{each} ") or f"{rest} ".startswith(f"{each} ") for each in self.refusing)
+
+    def begins(self, reply: str) -> str | None:
+        """The agreeing or open words that ``reply`` begins with, the longest; None if there are none."""
+        said = f"{_plain(reply)} "
+        found = [each for each in self.agreeing | self.open if said.startswith(f"{each} ")]
+        return max(found, key=len, default=None)
+
+
+def learn_openers(dialogues: Iterable[Sequence[Exchange]], openers: Openers, manners: Manners) -> Openers:
+    """``openers`` as the agents in ``dialogues`` would choose them; where they tell too little, as they were."""
+    replies: dict[Act, list[tuple[int, str]]] = defaultdict(list)
+    for number, exchanges in enumerate(dialogues):
+        for each in exchanges:
+            if act := openers.acts.of(each.said):
+                replies[act].append((number, each.reply))
+    texts = {act: _texts(replies[act], openers.texts.get(act, ()), openers.all, manners) for act in Act}
+    return Openers(acts=openers.acts, texts={act: found for act, found in texts.items() if found}, share=openers.share)
+
+
+def _texts(
+    replies: Sequence[tuple[int, str]], own: Sequence[str], all: Sequence[str], manners: Manners
+) -> tuple[str, ...]:
+    """The openers for one kind of contribution, the most usual first."""
+    if len({number for number, _ in replies}) < DIALOGUES:
+        return tuple(own)
+    refused = sum(manners.refuses(reply) for _, reply in replies) / len(replies)
+    fit = manners.open if refused > REFUSED else manners.open | manners.agreeing
+    usual = _usual(replies, fit)
+    known: Mapping[str, str] = {_plain(text): text for text in all}
+    said = [known.get(text, f"{text.capitalize()},") for text in usual]
+    spare = [text for text in (*own, *all) if _plain(text) in fit and text not in said]
+    return tuple(dict.fromkeys([*said, *spare]))[:CHOICES] if own or said else ()
+
+
+def _usual(replies: Iterable[tuple[int, str]], fit: frozenset[str]) -> list[str]:
+    """What enough of the replies begin with."""
+    found: dict[str, set[int]] = defaultdict(set)
+    for number, reply in replies:
+        said = f"{_plain(reply)} "
+        if first := max((each for each in fit if said.startswith(f"{each} ")), key=len, default=""):
+            found[first].add(number)
+    counts = Counter({text: len(numbers) for text, numbers in found.items()})
+    return [text for text, count in counts.most_common() if count >= DIALOGUES]
+
+
+def _plain(text: str) -> str:
+    return " ".join(word.replace("’", "'") for word in WORD.findall(text.casefold()))
