@@ -141,7 +141,8 @@ def _last_sentence(case: _Case) -> str:
 
 
 def _all(case: _Case) -> str:
-    return case.after.text
+    """Nowhere else, if it is one sentence."""
+    return "" if _last_sentence(case) == case.after.text.strip() else case.after.text
 
 
 class _Log:
@@ -209,7 +210,7 @@ class _Log:
     def _stands_alone(self, cases: Sequence[_Case]) -> bool:
         """Whether a turn says something by itself, and was said in enough places, or to begin with."""
         said = cases[0].said.meaning
-        answers = self._language.yes | self._language.no
+        answers = self._language.yes | self._language.no | {DENIED}
         says = [term for term in said.terms if not (is_number(term) or term.startswith(ANSWERED) or term in answers)]
         led = any(term.startswith(ANSWERED) for term in said.terms)
         places = {self._kind(case.after) for case in cases}

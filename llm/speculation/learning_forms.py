@@ -16,6 +16,7 @@ from turngap.llm.speculation.learning import Evidence, Exchange, alike, learn
 
 LISTED: Final = 2
 """A thing is listed if it was named in so many dialogues."""
+_ASKED: Final = "{asked}"
 JOINTS: Final = ("with", "and", "of", "in")
 """What may stand between two things; no language's list has them yet."""
 
@@ -55,11 +56,11 @@ def learn_forms(
     named = {case.exchange.said: frozenset(case.filled.slots) for case in cases}
     forms, strays = [], set()
     for reply in learn(by_dialogue.values(), language, evidence):
-        says = tuple(each for each in reply.says if not _names_any(each, slots))
+        of = [case for case in cases if case.exchange.said in reply.utterances]
+        says = tuple(each for each in reply.says if not _names_any(each, slots) and _says_back(each, of))
         if says:
             forms.append(Form(must=named[reply.utterances[0]], may=frozenset(), says=says))
             like = Exchange(after="", said="", reply=reply.says[0], act=_act(reply.says[0], cases))
-            of = [case for case in cases if case.exchange.said in reply.utterances]
             strays |= _strays(of, like, language, evidence)
     used = {slot for form in forms for slot in form.must}
     kept = {slot: tuple(each for each in slots[slot] if (slot, each) not in strays) for slot in slots if slot in used}
@@ -86,7 +87,7 @@ def _listed(log: Sequence[Sequence[Exchange]]) -> dict[str, list[str]]:
 def _cases(
     log: Sequence[Sequence[Exchange]], slots: Mapping[str, Sequence[str]], language: Language
 ) -> Iterator[_Case]:
-    any_of_them = Form(must=frozenset(), may=frozenset(slots), says=("{asked}",))
+    any_of_them = Form(must=frozenset(), may=frozenset(slots), says=(_ASKED,))
     forms = Forms(language, slots=slots, forms=[any_of_them], joints=JOINTS)
     for number, exchanges in enumerate(log):
         for each in exchanges:
@@ -102,11 +103,17 @@ def _cases(
 def _template(reply: str, asked: str) -> str:
     """``reply`` with what the user asked for left open, if it says that back."""
     at = reply.casefold().find(asked.casefold())
-    return reply if at < 0 else f"{reply[:at]}{{asked}}{reply[at + len(asked) :]}"
+    return reply if at < 0 else f"{reply[:at]}{_ASKED}{reply[at + len(asked) :]}"
 
 
 def _names_any(text: str, slots: Mapping[str, Sequence[str]]) -> bool:
     return any(value in text.casefold() for values in slots.values() for value in values)
+
+
+def _says_back(text: str, cases: Iterable[_Case]) -> bool:
+    """Whether more than one thing was said back in ``text``, if any is."""
+    asked = {case.filled.text.casefold() for case in cases if _ASKED in case.exchange.reply}
+    return _ASKED not in text or len(asked) >= LISTED
 
 
 def _act(reply: str, cases: Iterable[_Case]) -> str:

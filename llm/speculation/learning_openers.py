@@ -33,10 +33,9 @@ class Manners:
     """What a reply begins with that does not do what it was asked for."""
 
     def refuses(self, reply: str) -> bool:
-        """Whether ``reply`` begins with a refusal, perhaps after some sound: "Oh, I'm sorry"."""
+        """Whether ``reply`` begins with a refusal, perhaps after some sound: "Well, I'm sorry"."""
         said = _plain(reply)
-        first = next((each for each in self.agreeing | self.open if said.startswith(f"{each} ")), "")
-        rest = said.removeprefix(first).strip()
+        rest = said.removeprefix(self.begins(reply) or "").strip()
         return any(f"{said} ".startswith(f"{each} ") or f"{rest} ".startswith(f"{each} ") for each in self.refusing)
 
     def begins(self, reply: str) -> str | None:
@@ -53,8 +52,8 @@ def learn_openers(dialogues: Iterable[Sequence[Exchange]], openers: Openers, man
         for each in exchanges:
             if act := openers.acts.of(each.said):
                 replies[act].append((number, each.reply))
-    texts = {act: _texts(replies[act], openers.texts.get(act, ()), openers.all, manners) for act in Act}
-    return Openers(acts=openers.acts, texts={act: found for act, found in texts.items() if found}, share=openers.share)
+    texts = {act: _texts(replies[act], own, openers.all, manners) for act, own in openers.texts.items()}
+    return Openers(acts=openers.acts, texts=texts, share=openers.share)
 
 
 def _texts(
@@ -65,19 +64,18 @@ def _texts(
         return tuple(own)
     refused = sum(manners.refuses(reply) for _, reply in replies) / len(replies)
     fit = manners.open if refused > REFUSED else manners.open | manners.agreeing
-    usual = _usual(replies, fit)
+    usual = [text for text in _usual(replies, manners) if text in fit]
     known: Mapping[str, str] = {_plain(text): text for text in all}
     said = [known.get(text, f"{text.capitalize()},") for text in usual]
     spare = [text for text in (*own, *all) if _plain(text) in fit and text not in said]
-    return tuple(dict.fromkeys([*said, *spare]))[:CHOICES] if own or said else ()
+    return tuple(dict.fromkeys([*said, *spare]))[:CHOICES]
 
 
-def _usual(replies: Iterable[tuple[int, str]], fit: frozenset[str]) -> list[str]:
+def _usual(replies: Iterable[tuple[int, str]], manners: Manners) -> list[str]:
     """What enough of the replies begin with."""
     found: dict[str, set[int]] = defaultdict(set)
     for number, reply in replies:
-        said = f"{_plain(reply)} "
-        if first := max((each for each in fit if said.startswith(f"{each} ")), key=len, default=""):
+        if first := manners.begins(reply):
             found[first].add(number)
     counts = Counter({text: len(numbers) for text, numbers in found.items()})
     return [text for text, count in counts.most_common() if count >= DIALOGUES]

@@ -116,3 +116,42 @@ def test_these_are(said: str, known: str) -> None:
 def test_without_lists_only_the_same_words_will_do() -> None:
     assert conflict("Ein Kaffee!", "ein kaffee", Language()) is None
     assert conflict("Ein Kaffee", "ein Tee", Language()) == "words: only one of them says kaffee, tee"
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("I was about to order", "I have ordered"),
+        ("I need work", "I need my work"),
+        ("the fourth of May", "the fifth of May"),
+        ("tomorrow in the evening", "tomorrow in the morning"),
+        ("Are you able to see me", "Are you not able to see me"),
+        ("That's all I need", "That's not all I need"),
+        ("I do not mind", "I do mind"),
+        ("Yes, that's it", "That's it"),
+        ("Do you know if you deliver", "You deliver"),
+    ],
+)
+def test_what_sounds_alike_is_told_apart(said: str, known: str) -> None:
+    assert conflict(said, known, ENGLISH) is not None
+    assert conflict(known, said, ENGLISH) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ("on the fourth of June", "June the fourth"),
+        ("tomorrow in the morning", "tomorrow morning"),
+        ("Are you able to see me", "Can you see me"),
+        ("No, that's everything I need for today, thank you very much", "That's all"),
+        ("I'm all set", "No, that will be it for now"),
+        ("Thank you so much for all your help", "thanks"),
+        ("Do you know if you deliver", "Do you deliver"),
+        ("It doesn't matter to me", "I have no preference"),
+        ("either one is fine", "any will do"),
+        ("that sounds great", "sounds good"),
+        ("At what time can I come in", "When can I come in"),
+    ],
+)
+def test_more_ways_to_say_the_same(said: str, known: str) -> None:
+    assert conflict(said, known, ENGLISH) is None

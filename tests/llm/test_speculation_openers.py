@@ -71,3 +71,9 @@ def test_a_supposition_is_worth_a_draft_where_no_word_can_be_missing() -> None:
     assert not worth(Running(words=("yes",), uncovered_ms=200))
     assert not worth(Running(words=(), uncovered_ms=0))
     assert not nothing(Running(words=("yes",), uncovered_ms=0))
+
+
+def test_conversations_need_not_begin_alike() -> None:
+    began = [Choice(ENGLISH_OPENERS, first=number).choose("I want a tea") for number in range(7)]
+    assert len(set(began)) == 6
+    assert began[0] == began[6] == ENGLISH_OPENERS.texts[Act.REQUEST][0]

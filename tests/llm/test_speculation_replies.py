@@ -182,3 +182,30 @@ def test_explaining_tells_the_distance() -> None:
     assert far.refusal == "distance: 0.25 is below 0.50"
     (close,) = store.explain("", "I'd like a tea", similar=lambda _: near(0.75))
     assert close.refusal is None
+
+
+def test_a_state_is_known_in_other_words_that_say_the_same() -> None:
+    store = stored(reply("yes", state="Could you tell me what time you close?"))
+    assert found(store, "yes", "When do you close?").text == "Sure."
+    assert store.match("When do you open?", "yes") is None
+    assert store.match("When don't you close?", "yes") is None
+
+
+def test_a_state_is_forgotten_with_its_last_turn() -> None:
+    asked = "Would you like a receipt?"
+    first, second = reply("yes", state=asked), reply("no", state=asked)
+    store = stored(first, second, reply("maybe"), max_entries=2)
+    assert store.match(asked, "yes") is None
+    store.add(reply("hello"))
+    assert store.match(asked, "no") is None
+    store.add(reply("no", say="Fine.", state=asked))
+    assert found(store, "no", asked).text == "Fine."
+
+
+def test_of_two_states_that_say_the_same_each_keeps_its_place() -> None:
+    store = stored(reply("yes", state="When do you close?"), reply("no", state="At what time do you close?"))
+    assert len(store) == 2
+    assert store.match("what time do you close", "yes")
+    assert store.match("what time do you close", "no")
+    store.add(reply("no", say="Never.", state="At what time do you close?"))
+    assert store.match("When do you close?", "yes")

@@ -116,3 +116,61 @@ def test_with_the_model_it_tells_how_near(
     monkeypatch.undo()
     assert main(["replies", "test", file, "I'd like a tea with sugar"]) == 0
     assert capsys.readouterr().out.startswith("Coming up.\nparaphrase of “a tea with sugar”, 0.")
+
+
+LOG = """\
+{"turns": [{"speaker": "agent", "text": "Right?", "state": "asked"}, {"speaker": "user", "text": "yes"},\
+ {"speaker": "agent", "text": "Soon."}]}
+{"turns": [{"speaker": "user", "text": "a tea", "slots": {"drink": "tea"}}, {"speaker": "agent", "text": "Right?"}]}
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_text(LOG * 3, "utf-8")
+    return path
+
+
+def test_what_a_log_shows_is_written_to_be_read_over(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "learned.toml"
+    assert main(["replies", "build", "--from-log", str(log), "--write", str(out)]) == 0
+    assert "6 conversations, 6 answered turns: 3 replies, 1 forms learned" in capsys.readouterr().out
+    assert 'say = ["Soon."]' in out.read_text("utf-8")
+    assert '"drink" = ["tea"]' in out.read_text("utf-8")
+    assert main(["replies", "test", str(out), "yes", "--after", "asked", "--no-embeddings"]) == 0
+    assert capsys.readouterr().out.startswith("Soon.")
+
+
+def test_what_a_log_shows_is_stored(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "kept"
+    assert main(["replies", "build", "--from-log", str(log), "--to", str(kept), "--no-embeddings"]) == 0
+    assert "--write puts them into a file" in capsys.readouterr().out
+    assert main(["replies", "list", str(kept)]) == 0
+    assert all(line.startswith("log\t") for line in capsys.readouterr().out.splitlines())
+
+
+def test_too_little_evidence_teaches_nothing(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "learned.toml")
+    assert main(["replies", "build", "--from-log", str(log), "--write", out, "--dialogues", "4"]) == 0
+    assert ": 0 replies, 0 forms learned" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], "takes a FILE or --from-log"),
+        (["--from-log", "LOG", "FILE"], "takes a FILE or --from-log"),
+        (["FILE", "--write", "out"], "writes what was learned"),
+        (["--from-log", "LOG", "--share", "0"], "out of range"),
+        (["--from-log", "LOG", "--write", "."], "cannot be written"),
+    ],
+)
+def test_build_says_what_it_needs(
+    file: str, log: Path, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {"FILE": file, "LOG": str(log)}
+    assert main(["replies", "build", *(places.get(each, each) for each in more)]) == 1
+    assert message in capsys.readouterr().err
