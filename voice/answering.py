@@ -66,7 +66,7 @@ class Answering:
         """From the request to the first audio, of the latest replies that the model made and that were heard."""
         self._remembered = parts.remembered
         openers = manner.speculation.openers
-        self._choice = None if openers is None else Choice(openers)
+        self._choice = None if openers is None else Choice(openers, first=manner.speculation.first_opener)
         self._spent = SpeculationBudget()
         self._idling = self._idle(parts, manner) if manner.speculation.foresees else None
         self._opener: str | None = None

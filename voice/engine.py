@@ -3,8 +3,10 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from pathlib import Path
 
 from turngap.budget.allowance import Budget
@@ -49,6 +51,7 @@ class Engine:
         self._budget = Budget.of(settings.budget)
         mark = fingerprint(system=settings.system, model=settings.llm, voice=settings.voice)
         self._speculation = SPECULATION.make(Spec.parse(settings.speculation), mark=mark)
+        self._conversations = count()
         self._learning: asyncio.Task[None] | None = None
         self._yielding, self._decide_ms = _barge_in(settings.barge_in)
         self._ears = ENDPOINTING.make(Spec.parse(settings.endpointing), find_model=find_model, clock=clock)
@@ -114,6 +117,7 @@ class Engine:
         )
 
     def manner(self) -> Manner:
+        """How the agent behaves in the next conversation."""
         settings = self._settings
         return Manner(
             system=settings.system,
@@ -124,7 +128,7 @@ class Engine:
             claims=partial(claim, lexicon=ENGLISH),
             deadline=round(settings.deadline * MS),
             stall=round(settings.stall * MS),
-            speculation=self._speculation,
+            speculation=replace(self._speculation, first_opener=next(self._conversations)),
         )
 
     def describe(self) -> dict[str, object]:

@@ -47,6 +47,8 @@ class Speculation:
     same: Callable[[str, str], bool] = same_text
     """Whether a reply to the one is a reply to the other."""
     openers: Openers | None = None
+    first_opener: int = 0
+    """Which of those that fit is said first: another in each conversation, for many have a turn or two only."""
     open_after: Ns = 0
     """How long after the endpoint an opener is said, if there is no reply yet. Who was only pausing has gone on by then
     and never hears it."""

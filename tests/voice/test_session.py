@@ -338,6 +338,19 @@ def test_an_opener_is_heard_at_the_endpoint_and_the_reply_goes_on_from_it(asr_ms
     assert door.of("user") == ["what time is it"]
 
 
+def test_a_conversation_begins_with_the_opener_whose_turn_it_is() -> None:
+    two = replace(OPENERS, texts={act: ("Well,", "So,") for act in OPENERS.texts})
+    door = converse(
+        (1.0, 5.0),
+        asr="scripted?text=what time is it",
+        llm="scripted?prefill_ms=600&reply=it is noon.",
+        speculation=Speculation(openers=two, first_opener=1),
+        remembered=known,
+    )
+    (turn,) = door.of("turn")
+    assert turn["opener"] == "So,"
+
+
 def test_a_reply_that_is_ready_in_time_needs_no_opener() -> None:
     door = converse((1.0, 4.0), speculation=Speculation(openers=OPENERS), remembered=known)
     (turn,) = door.of("turn")

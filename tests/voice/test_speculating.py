@@ -7,7 +7,9 @@ import pytest
 from turngap.budget.errors import ConfigurationError
 from turngap.llm.spec import Spec
 from turngap.llm.speculation.policy import Running
+from turngap.voice.engine import Engine
 from turngap.voice.manner import Speculation
+from turngap.voice.settings import Settings
 from turngap.voice.speculating import SPECULATION, same
 
 
@@ -22,6 +24,12 @@ def test_each_name_begins_more_before_it_is_wanted() -> None:
     assert made("full").openers is not None
     assert made("full?openers=off").openers is None
     assert made("full?uncovered=50").supposes(Running(words=("yes",), uncovered_ms=40))
+
+
+def test_each_conversation_begins_with_another_opener() -> None:
+    fakes = Settings(llm="scripted?reply=Yes.", asr="scripted", voice="tone", endpointing="fixed?vad=energy")
+    engine = Engine(fakes, find_model=Path, clock=lambda: 0)
+    assert [engine.manner().speculation.first_opener for _ in range(3)] == [0, 1, 2]
 
 
 def test_known_replies_come_from_a_file(tmp_path: Path) -> None:
