@@ -287,7 +287,8 @@ def main() -> int:
     passed = contrast(options.similar)
     print("\ncontrast pairs that pass the guard")
     for name, each in passed.items():
-        print(f"  {name:<16} {each['passed']} of {each['pairs']} ({each['negation or number']} negation or number)")
+        strict = f" ({each['negation or number']} negation or number)" if "different" in name else ""
+        print(f"  {name:<16} {each['passed']} of {each['pairs']}{strict}")
     if options.json:
         options.json.write_text(json.dumps({"sets": rows, "contrast": passed}, indent=1, ensure_ascii=False), "utf-8")
     if options.sample:

@@ -90,7 +90,7 @@ choose pick select
 """
 
 _HARMLESS = (
-    "is are am be being been do does some any for at with about regarding to as just really very quite degrees degree "
+    "is are am be being do does some any for at with about regarding to as just really very quite degrees degree "
     "now then so there also guys will would can could yet currently and"
 )
 
@@ -281,6 +281,7 @@ ENGLISH: Final = Language(
     },
     persons=_PERSONS,
     own=frozenset(("I", "you")),
+    giving=_set("get have order take try give bring show make do help"),
     subjects=frozenset(["i", "we", "you", "he", "she", "it", "they", "there", "this", "that", "these", "those"]),
     auxiliaries=_set(_AUXILIARIES),
     questions=_set(_QUESTIONS),

@@ -121,8 +121,8 @@ SPELLINGS: Final = Rewrites(
 
 FRAMES: Final = frames(
     """
-    i|we would like|love to|- get|have|order|see|-
-    i|we want|need|wish to|- get|have|order|see|-
+    i|we would like|love to|- get|have|order|-
+    i|we want|need|wish to|- get|have|order|-
     i|we want|need some|a help to|with
     i|we have to
     i|we have got to
@@ -136,7 +136,7 @@ FRAMES: Final = frames(
     i|we would prefer|like to
     i|we prefer
     i would say
-    can|could|may i|we just|please|- get|have|order|see|-
+    can|could|may i|we just|please|- get|have|order|-
     can|could|will|would you just|please|- get|give|bring|make|do|show|help|- me|us|-
     can|could|would you make|do that|it|this
     can|could i|we get|have|do that|it|this
@@ -256,7 +256,6 @@ WHOLE: Final = table(
     either|any|anything|whatever is good|fine|okay with|by|for|- me|- = no preference
     either|any|anything|whatever will do = no preference
     pardon me|- = repeat that
-    come again = repeat that
     what did you say = repeat that
     what was that = repeat that
     i do not know = unsure
@@ -301,6 +300,7 @@ OPENINGS: Final = Rewrites(
         i|we have|got a|some question|questions about|regarding|on|concerning = question
         i|we have got a question about|regarding|on|concerning = question
         i am calling about|regarding|concerning = question
+        it is about to = it is about to
         it is about = question
         how can|could|do|would|should i|we|you = how i
         where can|could|do|would|should i|we find|get|buy = where is

@@ -29,6 +29,7 @@ def differing(said: Meaning, known: Meaning, language: Language) -> str | None:
         or _asking(said, known)
         or _tense(said, known)
         or _persons(said, known, language)
+        or _doing(said, known)
         or _pointing(said, known)
         or _count(said, known)
         or _whose(said, known)
@@ -82,6 +83,12 @@ def _persons(said: Meaning, known: Meaning, language: Language) -> str | None:
     if silent and said.pointed == known.pointed:
         return None
     return f"person: {' '.join(said.persons) or 'none'} against {' '.join(known.persons) or 'none'}"
+
+
+def _doing(said: Meaning, known: Meaning) -> str | None:
+    if said.doer and known.doer and said.doer != known.doer:
+        return f"person: {said.doer} against {known.doer}"
+    return None
 
 
 def _pointing(said: Meaning, known: Meaning) -> str | None:

@@ -158,6 +158,8 @@ class Language:
     persons: Mapping[str, str] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
     """Of the persons' names, those of who speaks and who is spoken to: they may go without saying."""
+    giving: frozenset[str] = frozenset()
+    """What one gets where another gives: "can I have" asks for the same as "can you give me"."""
     subjects: frozenset[str] = frozenset()
     auxiliaries: frozenset[str] = frozenset()
     """A question begins with these,"""

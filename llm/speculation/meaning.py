@@ -30,6 +30,8 @@ class Meaning:
     terms: Words
     asked: bool = False
     """Whether it asks for yes or no."""
+    doer: str = ""
+    """Who is to do what is asked for, if it is said: "can I call her" is not "can you"."""
     tenses: frozenset[str] = frozenset()
     persons: Words = ()
     pointed: frozenset[str] = frozenset()
@@ -50,6 +52,7 @@ class Meaning:
 
 def meaning(words: Words, language: Language) -> Meaning:
     """The meaning of a turn in normal form."""
+    doer = _doer(words, language)
     words = _core(words, language)
     asked, words = _asked(words, language)
     collected = _Terms(words, language)
@@ -57,6 +60,7 @@ def meaning(words: Words, language: Language) -> Meaning:
     return Meaning(
         terms=terms,
         asked=asked,
+        doer=doer,
         tenses=frozenset(_tenses(words, language)),
         persons=tuple(language.persons[word] for word in words if word in language.persons),
         pointed=frozenset(language.pointers[word] for word in words if word in language.pointers),
@@ -116,6 +120,15 @@ def _asked(words: Words, language: Language) -> tuple[bool, Words]:
     led = not language.questions.isdisjoint(words)
     turned = any(one in language.auxiliaries and two in language.subjects for one, two in pairwise(words))
     return turned and not led, words
+
+
+def _doer(words: Words, language: Language) -> str:
+    if language.openings.at(words, 0):
+        return ""  # "can I pay by card" is "do you take cards"
+    for at, (one, two) in enumerate(pairwise(words), 2):
+        if one in language.auxiliaries and language.persons.get(two) in language.own:
+            return "" if words[at : at + 1] and words[at] in language.giving else language.persons[two]
+    return ""
 
 
 def _tenses(words: Words, language: Language) -> Iterator[str]:

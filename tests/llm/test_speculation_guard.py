@@ -130,6 +130,10 @@ def test_without_lists_only_the_same_words_will_do() -> None:
         ("I do not mind", "I do mind"),
         ("Yes, that's it", "That's it"),
         ("Do you know if you deliver", "You deliver"),
+        ("Can I call her", "Can you call her"),
+        ("I'd like to see it", "I'd like it"),
+        ("It's about to start", "It's about the start"),
+        ("He has been paid", "He has paid"),
     ],
 )
 def test_what_sounds_alike_is_told_apart(said: str, known: str) -> None:
@@ -151,6 +155,7 @@ def test_what_sounds_alike_is_told_apart(said: str, known: str) -> None:
         ("either one is fine", "any will do"),
         ("that sounds great", "sounds good"),
         ("At what time can I come in", "When can I come in"),
+        ("Can I have a tea", "Can you bring me a tea"),
     ],
 )
 def test_more_ways_to_say_the_same(said: str, known: str) -> None:
