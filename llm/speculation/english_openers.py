@@ -63,6 +63,8 @@ MANNERS: Final = Manners(
     open=frozenset(
         _phrases("let me see, well, let me think, let me check, right, i see, good question, understood, one moment")
     ),
+    spelled=MappingProxyType({"ok": "okay", "alright": "all right"}),
+    anywhere=("Let me see,", "Well,", "Let me check,", "One moment,"),
     refusing=_phrases(
         "sorry, i'm sorry, i am sorry, unfortunately, regretfully, regrettably, no, i'm afraid, i am afraid, i don't, "
         "i do not, i can't, i cannot, i couldn't, i could not, i'm not, i am not, i'm unable, i am unable, we don't, "

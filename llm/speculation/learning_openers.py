@@ -7,19 +7,19 @@ agents refuse, which tells whether an opener may agree, and how they begin, whic
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from turngap.llm.speculation.acts import WORD, Act
 from turngap.llm.speculation.learning import Exchange
 from turngap.llm.speculation.openers import Openers
 
-REFUSED: Final = 0.1
+REFUSED: Final = 0.05
 """Where agents refuse more often than this, no opener agrees."""
 DIALOGUES: Final = 3
 """In so many an opener was said after a kind of contribution."""
 CHOICES: Final = 6
-"""So many openers are known for each kind: with a quarter of the turns each, four open all of them."""
+"""So many openers are known for each kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,19 +29,27 @@ class Manners:
     agreeing: frozenset[str]
     open: frozenset[str]
     """What promises nothing."""
+    anywhere: tuple[str, ...]
+    """Openers that promise nothing and go before the answer to anything: four open every turn, at a quarter each."""
     refusing: tuple[str, ...]
     """What a reply begins with that does not do what it was asked for."""
+
+    spelled: Mapping[str, str] = field(default_factory=dict)
+    """Of these, other ways to write one: "ok" is "okay"."""
 
     def refuses(self, reply: str) -> bool:
         """Whether ``reply`` begins with a refusal, perhaps after some sound: "Well, I'm sorry"."""
         said = _plain(reply)
-        rest = said.removeprefix(self.begins(reply) or "").strip()
+        rest = said.removeprefix(self._first(said) or "").strip()
         return any(f"{said} ".startswith(f"{each} ") or f"{rest} ".startswith(f"{each} ") for each in self.refusing)
 
     def begins(self, reply: str) -> str | None:
         """The agreeing or open words that ``reply`` begins with, the longest; None if there are none."""
-        said = f"{_plain(reply)} "
-        found = [each for each in self.agreeing | self.open if said.startswith(f"{each} ")]
+        first = self._first(_plain(reply))
+        return None if first is None else self.spelled.get(first, first)
+
+    def _first(self, said: str) -> str | None:
+        found = [each for each in self.agreeing | self.open if f"{said} ".startswith(f"{each} ")]
         return max(found, key=len, default=None)
 
 
@@ -67,7 +75,7 @@ def _texts(
     usual = [text for text in _usual(replies, manners) if text in fit]
     known: Mapping[str, str] = {_plain(text): text for text in all}
     said = [known.get(text, f"{text.capitalize()},") for text in usual]
-    spare = [text for text in (*own, *all) if _plain(text) in fit and text not in said]
+    spare = [text for text in (*own, *manners.anywhere) if _plain(text) in fit]
     return tuple(dict.fromkeys([*said, *spare]))[:CHOICES]
 
 

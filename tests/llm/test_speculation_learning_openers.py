@@ -39,3 +39,10 @@ def test_a_refusal_is_told_by_how_it_begins() -> None:
     assert not MANNERS.refuses("Nothing is easier.")
     assert MANNERS.begins("Sure thing, one tea.") == "sure thing"
     assert MANNERS.begins("One tea.") is None
+
+
+def test_an_opener_is_one_however_it_is_written() -> None:
+    spellings = ("Ok.", "Okay,", "ok")
+    found = learned(*[("I want a tea", f"{each} coming up.") for each in spellings])
+    assert found.texts[Act.REQUEST][0] == "Okay,"
+    assert MANNERS.refuses("Ok, sorry about that.")
