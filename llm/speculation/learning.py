@@ -11,9 +11,10 @@ Even so, all these dialogues may have had the same order. So a reply is refused 
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final, TypeAlias
 
 from turngap.llm.speculation.carried import Common, unfounded
@@ -23,7 +24,7 @@ from turngap.llm.speculation.language import Language, Words
 from turngap.llm.speculation.meaning import ANSWERED, DENIED, Meaning, meaning
 from turngap.llm.speculation.normal import normal
 from turngap.llm.speculation.numerals import is_number
-from turngap.llm.speculation.stored import StoredReply
+from turngap.llm.speculation.stored import ABOUT, StoredReply
 
 WORDINGS: Final = 3
 """So many wordings of one reply take turns."""
@@ -33,6 +34,8 @@ OTHERS: Final = 2
 """Every word of a reply that means something is in the replies of so many dialogues."""
 COMPARED: Final = 300
 """So many replies to one turn are compared with each other."""
+TOPICS: Final = 8
+"""Of so many words that the agent often says before a turn, each two may tell what it is about."""
 PLACES: Final = 3
 """What was said after so many different words of the agent was said anywhere."""
 _SENTENCE_ENDS: Final = re.compile(r"(?<=[.!?])\s+")
@@ -98,8 +101,8 @@ def learn(
     log = _Log(dialogues, language, evidence)
     found: list[tuple[int, StoredReply]] = []
     known: dict[Words, list[_Case]] = defaultdict(list)
-    for place in (_anywhere, _state, _last_sentence, _all):
-        for cases in log.groups(place):
+    for place in (_anywhere, _state, _topic, _last_sentence, _all):
+        for state, cases in log.topics() if place is _topic else log.groups(place):
             replies = log.answers(cases, place)
             turns = {case.said.words: case.said.text for case in cases}
             if not replies or all(any(_alike(replies[0], each) for each in known[turn]) for turn in turns):
@@ -110,7 +113,7 @@ def learn(
             reply = StoredReply(
                 utterances=tuple(turns.values()),
                 says=tuple(case.reply.text for case in replies),
-                state=place(cases[0]),
+                state=state,
                 source="log",
             )
             found.append((_count(cases), reply))
@@ -136,6 +139,11 @@ def _state(case: _Case) -> str:
     return case.state
 
 
+def _topic(case: _Case) -> str:
+    """What it is about has no name of its own."""
+    return ""
+
+
 def _last_sentence(case: _Case) -> str:
     return _SENTENCE_ENDS.split(case.after.text.strip())[-1]
 
@@ -156,14 +164,36 @@ class _Log:
         self.cases = [case for number, each in enumerate(dialogues) for case in self._read(number, each)]
         self._common = Common(case.reply.text for case in self.cases)
 
-    def groups(self, place: _Place) -> Iterator[list[_Case]]:
-        """The cases in which the same was said in the same place."""
+    def groups(self, place: _Place) -> Iterator[tuple[str, list[_Case]]]:
+        """The cases in which the same was said in the same place, and its name."""
         found: dict[tuple[_Text, _Text], list[_Case]] = defaultdict(list)
         for case in self.cases:
             at = place(case)
             if (at or place is _anywhere) and case.said.words:
                 found[self._kind(self._text(at)), self._kind(case.said)].append(case)
-        yield from found.values()
+        for cases in found.values():
+            yield place(cases[0]), cases
+
+    def topics(self) -> Iterator[tuple[str, list[_Case]]]:
+        """The cases in which the same was said after sentences about the same, which two words tell."""
+        for _, cases in self.groups(_anywhere):
+            if _count(cases) < self._evidence.dialogues:
+                continue
+            asked = {case: self._kind(self._text(_last_sentence(case))) for case in cases}
+            usual = Counter(term for text in asked.values() for term in sorted(text.terms) if self._tells(term))
+            for pair in combinations([term for term, _ in usual.most_common(TOPICS)], 2):
+                after = [case for case in cases if asked[case].terms.issuperset(pair)]
+                if len({asked[case] for case in after}) >= PLACES:
+                    words = [self._word(term, asked[after[0]]) for term in sorted(pair)]
+                    yield ABOUT + " ".join(words), after
+
+    def _tells(self, term: str) -> bool:
+        return not (is_number(term) or term.startswith((DENIED, ANSWERED)))
+
+    def _word(self, term: str, text: _Text) -> str:
+        """The word of ``text`` that has this basic form, as it was written."""
+        same = (word for word in text.words if meaning((word,), self._language).terms == (term,))
+        return next(same, term)
 
     def answers(self, cases: Sequence[_Case], place: _Place) -> list[_Case]:
         """What may be said again in such a case, the most usual first; nothing if there is too little evidence."""
@@ -219,7 +249,7 @@ class _Log:
 
     def _founded(self, case: _Case, cases: Sequence[_Case], place: _Place) -> bool:
         """Whether a reply names nothing but what it can know."""
-        heard = [case.said.text] if place in (_anywhere, _state) else [case.said.text, place(case)]
+        heard = [case.said.text] if place in (_anywhere, _state, _topic) else [case.said.text, place(case)]
         if unfounded(case.reply.text, heard, self._common, self._language):
             return False
         if case.reply.formula:

@@ -21,7 +21,7 @@ from turngap.llm.speculation.guard import differing
 from turngap.llm.speculation.language import Language, Words
 from turngap.llm.speculation.meaning import Meaning, meaning
 from turngap.llm.speculation.normal import normal
-from turngap.llm.speculation.stored import StoredReply
+from turngap.llm.speculation.stored import ABOUT, StoredReply
 
 Vector: TypeAlias = NDArray[np.float32]
 How: TypeAlias = Literal["exact", "paraphrase"]
@@ -96,6 +96,8 @@ class Replies:
         self._bytes = 0
         self._inside: Counter[Words] = Counter()  # how many turns are known in each state
         self._places: dict[frozenset[str], dict[Words, Meaning]] = {}
+        self._topics: dict[Words, None] = {}
+        """States that tell only what they are about."""
         self._place: tuple[str, list[Words]] | None = None
         """The state that was last asked for, as it is while somebody speaks, and what it is known by."""
 
@@ -114,7 +116,7 @@ class Replies:
     def add(self, reply: StoredReply) -> None:
         """Know ``reply``. It takes over turns that were known in its state, unless from a better source."""
         entry = _Entry(reply)
-        state = normal(reply.state, self._language)
+        state = self._key(reply.state)
         for text in reply.utterances:
             self._know(entry, state, text)
         if entry.turns:
@@ -169,8 +171,7 @@ class Replies:
 
     def said(self, match: Match) -> None:
         """The reply of ``match`` was spoken: next time it says the next of what it may say."""
-        state = normal(match.reply.state, self._language)
-        known = self._exact.get((state, normal(match.known, self._language)))
+        known = self._exact.get((self._key(match.reply.state), normal(match.known, self._language)))
         if known is not None and known.entry.reply is match.reply:
             known.entry.said += 1
 
@@ -180,8 +181,16 @@ class Replies:
             sentences = _SENTENCE_ENDS.split(state.strip())
             said = [normal(state, self._language), normal(sentences[-1], self._language)]
             alike = [known for words in said for known in self._same_place(words)]
-            self._place = state, list(dict.fromkeys([*said, *alike, ()]))
+            held = set(meaning(said[1], self._language).terms)
+            about = sorted((each for each in self._topics if held.issuperset(each[1:])), key=len, reverse=True)
+            self._place = state, list(dict.fromkeys([*said, *alike, *about, ()]))
         return self._place[1]
+
+    def _key(self, state: str) -> Words:
+        """What a state is kept under; those that tell only what it is about begin with a mark, which no word is."""
+        if not state.startswith(ABOUT):
+            return normal(state, self._language)
+        return (ABOUT, *sorted(set(meaning(normal(state, self._language), self._language).terms)))
 
     def _same_place(self, words: Words) -> list[Words]:
         """The states that are known in words that say the same."""
@@ -191,7 +200,10 @@ class Replies:
 
     def _open(self, state: Words) -> None:
         """A turn more is known in ``state``."""
-        if not self._inside[state]:
+        if not self._inside[state] and state[:1] == (ABOUT,):
+            self._topics[state] = None
+            self._place = None
+        elif not self._inside[state]:
             meant = meaning(state, self._language)
             self._places.setdefault(_signature(meant), {})[state] = meant
             self._place = None
@@ -202,11 +214,13 @@ class Replies:
         self._inside[state] -= 1
         if not self._inside[state]:
             del self._inside[state]
+            self._place = None
+            if self._topics.pop(state, state) is None:
+                return
             same = self._places[signature := _signature(meaning(state, self._language))]
             del same[state]
             if not same:
                 del self._places[signature]
-            self._place = None
 
     def _know(self, entry: _Entry, state: Words, text: str) -> None:
         words = normal(text, self._language)

@@ -25,7 +25,8 @@
     say = "{asked}, coming up. Anything else?"    # {asked} is what the user has named, in his own words
 
 ``after`` is what the agent has said just before, or a label that the application gives to that state; without it the
-reply fits anywhere. Every mistake is a ConfigurationError that names the file, the entry and the remedy.
+reply fits anywhere. ``after = "* order correct"`` fits after any last sentence that has these words, not denied. Every
+mistake is a ConfigurationError that names the file, the entry and the remedy.
 """
 
 import tomllib

@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Origin: TypeAlias = Literal["file", "log", "predicted"]
 """Who knew it: the developer's file, an earlier dialogue, or a guess at this one. Where two differ, the first wins."""
+
+
+ABOUT: Final = "* "
+"""As in "* order correct"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +34,8 @@ class StoredReply:
     says: tuple[str, ...]
     """The reply, or several that take turns."""
     state: str = ""
-    """Where in a dialogue it fits: a label, or the agent's words just before; empty if it fits anywhere."""
+    """Where in a dialogue it fits: a label, or the agent's words just before; empty if it fits anywhere. After
+    :data:`ABOUT` stand words that have to be in the agent's last sentence, whatever else is."""
     intent: str = ""
     """The name that a file gives to these utterances."""
     source: Origin = "file"

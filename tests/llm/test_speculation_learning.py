@@ -70,6 +70,28 @@ def test_only_the_last_sentence_of_what_led_to_it_has_to_be_the_same() -> None:
     assert found.state == RIGHT
 
 
+def test_what_the_agent_asked_about_is_enough_where_it_is_asked_in_many_ways() -> None:
+    asked = [
+        "Is this order correct?",
+        "Can you confirm that the order is correct before I send it?",
+        "Please say if the orders are correct.",
+    ]
+    (found,) = learned(*[ask("Yes.", READY, at) for at in asked])
+    assert (found.state, found.says) == ("* correct order", (READY,))
+    store = Replies(ENGLISH)
+    store.add(found)
+    assert store.match("Great! Does the order look correct on the screen?", "yes")
+    assert store.match("Would you like to order a cake?", "yes") is None
+    assert not learned(*[ask("Yes.", READY, at) for at in asked[:2]])
+
+
+def test_numbers_and_what_is_denied_tell_no_topic() -> None:
+    asked = ["Table 4 at the door?", "The door to table 4?", "Table 4 by any door?"]
+    assert [each.state for each in learned(*[ask("Yes.", READY, at) for at in asked])] == ["* door table"]
+    denied = ["Not the door, table?", "Never the door for a table?", "No door, a table?"]
+    assert not any(each.state.startswith("*") for each in learned(*[ask("Yes.", READY, at) for at in denied]))
+
+
 def test_a_state_that_has_a_name_is_known_by_it() -> None:
     afters = ["Is it right?", "All correct?", "Shall I send it?"]
     (found,) = learned(*[ask("Yes.", READY, at, state="confirming") for at in afters])

@@ -209,3 +209,29 @@ def test_of_two_states_that_say_the_same_each_keeps_its_place() -> None:
     assert store.match("what time do you close", "no")
     store.add(reply("no", say="Never.", state="At what time do you close?"))
     assert store.match("When do you close?", "yes")
+
+
+def test_a_state_may_tell_only_what_it_is_about() -> None:
+    store = stored(reply("yes", say="Soon.", state="* order correct"), reply("yes", say="Hm.", state="* order"))
+    assert found(store, "yes", "Hello! Can you confirm that this order is correct?").text == "Soon."
+    assert found(store, "yes", "Shall I order?").text == "Hm."
+    assert store.match("Is the order correct? And a cake?", "yes") is None
+    assert store.match("Is this correct?", "yes") is None
+    assert found(store, "yes", "The order is not correct.").text == "Hm."
+
+
+def test_what_it_is_about_is_told_in_any_order_and_in_other_forms() -> None:
+    store = stored(reply("yes", say=("Soon.", "In a moment."), state="* correct orders"))
+    match = found(store, "yes", "Are the orders correct?")
+    assert match.text == "Soon."
+    store.said(match)
+    assert found(store, "yes", "Your order: is it correct?").text == "In a moment."
+
+
+def test_what_a_state_is_about_is_forgotten_with_its_last_turn() -> None:
+    store = stored(reply("yes", state="* order correct"), max_entries=1)
+    assert store.match("Is the order correct?", "yes")
+    store.add(reply("hello"))
+    assert store.match("Is the order correct?", "yes") is None
+    (candidate,) = store.explain("Is the order correct?", "hello")
+    assert candidate.refusal is None
