@@ -44,14 +44,19 @@ ENGLISH_OPENERS: Final = Openers(
     acts=ACTS,
     texts=MappingProxyType(
         {
-            Act.REQUEST: ("Sure,", "Okay,", "All right,", "Of course,", "Certainly,", "Very well,"),
+            Act.REQUEST: ("All right,", "Very well,", "Okay,", "All right, then,", "Okay, then,"),
             Act.QUESTION: ("Let me see,", "Well,", "Good question,", "Let me think,", "Right,"),
             Act.ANSWER: ("Okay,", "All right,", "Good,", "Very well,", "Right,"),
-            Act.STATEMENT: ("I see,", "Right,", "Okay,", "All right,", "Understood,"),
+            Act.STATEMENT: ("All right,", "I see,", "Okay,", "Very well,", "All right, then,"),
         }
     ),
 )
-"""Each ends in a comma, so that its melody stays up and the reply goes on from it."""
+"""Each ends in a comma, so that its melody stays up and the reply goes on from it.
+
+A small model goes on differently from each. Of what twenty orders named, SmolLM2-135M repeats 43 % without an opener,
+79 after "Very well,", 64 after "All right,", 59 after "Okay, then,", 54 after "All right, then,", but 20 after "Got
+it," and 16 after "Right,"; of twenty-four, 48 % without, 46 after "Okay,", 36 after "Sure," and 26 after "Of course,".
+"""
 
 MANNERS: Final = Manners(
     agreeing=frozenset(
