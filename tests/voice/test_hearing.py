@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import SECOND
 from turngap.voice.endpointing.hangover import Hangover
-from turngap.voice.endpointing.protocol import Floor, Frame, Pause
-from turngap.voice.hearing import Hearing
+from turngap.voice.endpointing.protocol import FRAME_SAMPLES, Floor, Frame, Onset, Pause
+from turngap.voice.hearing import REFRESHING_FRAMES, Hearing
 
 RATE_HZ = 16_000
 
@@ -62,3 +62,36 @@ def test_levels_do_not_depend_on_how_the_audio_was_cut() -> None:
     whole, _ = listen(shifted, packet=len(shifted))
     cut, _ = listen(shifted, packet=333)
     assert cut == whole
+
+
+class Level:
+    """A detector that goes by the level, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[NDArray[np.float32]] = []
+
+    async def probability(self, frame: NDArray[np.float32]) -> float:
+        self.asked.append(frame)
+        return 0.95 if float(np.abs(frame).mean()) > 0.01 else 0.02
+
+
+def test_a_still_room_is_not_asked_about_and_a_voice_in_it_is_heard_at_once() -> None:
+    detector = Level()
+    onsets: list[int] = []
+    track = np.random.default_rng(0).normal(0, 0.0005, 12 * RATE_HZ).astype(np.float32)
+    track[10 * RATE_HZ : 11 * RATE_HZ] += np.random.default_rng(1).normal(0, 0.05, RATE_HZ).astype(np.float32)
+
+    async def run() -> None:
+        hearing = Hearing(RATE_HZ, detector, Hangover(), lambda: 0)
+        for start in range(0, len(track), 320):
+            async for listened in hearing.feed(track[start : start + 320], (start + 320) * SECOND // RATE_HZ):
+                onsets.extend(each.floor.start for each in listened.noticed if isinstance(each.floor, Onset))
+
+    asyncio.run(run())
+    frames = len(track) // FRAME_SAMPLES
+    assert len(detector.asked) < frames // 2
+    assert [start / RATE_HZ for start in onsets] == pytest.approx([10.0], abs=0.04)
+    first = next(number for number, frame in enumerate(detector.asked) if np.abs(frame).mean() > 0.01)
+    at = int(onsets[0]) // FRAME_SAMPLES * FRAME_SAMPLES
+    before = np.concatenate(detector.asked[first - REFRESHING_FRAMES : first])
+    assert np.array_equal(before, track[at - len(before) : at])  # what it knows of the room is fresh
