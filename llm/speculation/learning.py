@@ -101,8 +101,10 @@ def learn(
     log = _Log(dialogues, language, evidence)
     found: list[tuple[int, StoredReply]] = []
     known: dict[Words, list[_Case]] = defaultdict(list)
-    for place in (_anywhere, _state, _topic, _last_sentence, _all):
-        for state, cases in log.topics() if place is _topic else log.groups(place):
+    grouped = [(place, log.groups(place)) for place in (_anywhere, _state, _last_sentence, _all)]
+    # What it is about is a name for a state, too, but the log's own and not the application's.
+    for place, groups in [*grouped, (_state, log.topics())]:
+        for state, cases in groups:
             replies = log.answers(cases, place)
             turns = {case.said.words: case.said.text for case in cases}
             if not replies or all(any(_alike(replies[0], each) for each in known[turn]) for turn in turns):
@@ -137,11 +139,6 @@ def _anywhere(case: _Case) -> str:
 
 def _state(case: _Case) -> str:
     return case.state
-
-
-def _topic(case: _Case) -> str:
-    """What it is about has no name of its own."""
-    return ""
 
 
 def _last_sentence(case: _Case) -> str:
@@ -249,7 +246,7 @@ class _Log:
 
     def _founded(self, case: _Case, cases: Sequence[_Case], place: _Place) -> bool:
         """Whether a reply names nothing but what it can know."""
-        heard = [case.said.text] if place in (_anywhere, _state, _topic) else [case.said.text, place(case)]
+        heard = [case.said.text] if place in (_anywhere, _state) else [case.said.text, place(case)]
         if unfounded(case.reply.text, heard, self._common, self._language):
             return False
         if case.reply.formula:

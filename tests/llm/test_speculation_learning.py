@@ -180,10 +180,10 @@ REPLIES = st.sampled_from(["Left.", "Right.", READY, "Have a nice day.", "For 2?
 EXCHANGES = st.builds(Exchange, after=st.sampled_from(["", "Hello.", RIGHT]), said=SAID, reply=REPLIES)
 
 
-@given(st.lists(st.lists(EXCHANGES, max_size=5), max_size=12))
+@given(st.lists(st.lists(EXCHANGES, max_size=3), max_size=8))
 def test_whatever_is_learned_was_said_and_is_found_again(log: list[list[Exchange]]) -> None:
     store = Replies(ENGLISH)
-    found = learn(log, ENGLISH)
+    found = learn(log, ENGLISH, Evidence(dialogues=2, share=0.5))
     for each in found:
         store.add(each)
         given_to = [one for dialogue in log for one in dialogue if one.said in each.utterances]

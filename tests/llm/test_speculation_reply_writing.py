@@ -14,7 +14,7 @@ TEXTS = st.lists(TEXT, min_size=1, max_size=3).map(tuple)
 REPLIES = st.builds(StoredReply, utterances=TEXTS, says=TEXTS, state=st.just("") | TEXT)
 
 
-@given(st.lists(REPLIES, max_size=4))
+@given(st.lists(REPLIES, max_size=2))
 def test_replies_come_back(replies: list[StoredReply]) -> None:
     assert parse_replies(reply_text(replies), "written") == replies
 
