@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 LIST = Path("tests", "pure_modules.txt")
+PART = "part"
+"""What the files in the folder of a coverage record begin with, one for each process."""
 
 
 def floors(root: Path) -> Mapping[str, float]:
@@ -33,7 +35,7 @@ def measured(root: Path, record: Path) -> Mapping[str, tuple[float, list[int]]]:
 
     with TemporaryDirectory() as folder:
         report = Path(folder, "coverage.json")
-        covered = Coverage(data_file=str(Path(folder, "whole")))
+        covered = Coverage(data_file=str(Path(folder, PART)))  # takes files that begin like its own
         covered.combine([str(record)], keep=True)
         covered.json_report(outfile=str(report))
         files = json.loads(report.read_text("utf-8"))["files"]

@@ -68,13 +68,13 @@ def pytest(tier: str, profile: str, extra: Sequence[str]) -> bool:
 def hermetic(profile: str, extra: Sequence[str], record: Path) -> bool:
     """Run the tests that need nothing but the processor, on all of its cores; whether they passed. ``record`` takes the
     coverage of the pure modules, of every process."""
-    from purity import pure_files  # only these are traced, which keeps the tests fast
+    from purity import PART, pure_files  # only these are traced, which keeps the tests fast
 
     print("\ntest hermetic", flush=True)
     shutil.rmtree(record, ignore_errors=True)
     record.mkdir(parents=True)
     include = ",".join(str(ROOT / file) for file in pure_files(ROOT))
-    where = f"--data-file={record / 'part'}"
+    where = f"--data-file={record / PART}"
     traced = ["coverage", "run", "--branch", "--parallel-mode", where, f"--include={include}"]
     workers = f"--numprocesses={os.cpu_count() or 1}"
     tests = ["pytest", "--quiet", "-m", TIERS["hermetic"], f"--hypothesis-profile={profile}", workers, *extra]
