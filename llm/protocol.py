@@ -66,6 +66,10 @@ class Usage:
     """``stop``, ``length``, or None while the reply is still running or was cut off."""
     spans: list[Span] = field(default_factory=list)
     """Stretches in which the backend was at work for this reply: queue, prefill, decode."""
+    simulated: bool = False
+    """Whether the timing is that of a tier that was only simulated."""
+    late: Ns | None = None
+    """How late a simulation was at worst with its own timing; None where nothing was simulated."""
 
 
 class ReplyStream(Protocol):

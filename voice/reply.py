@@ -183,6 +183,9 @@ class Reply:
         self.page.note("prefilled_tokens", usage.prefilled_tokens)
         self.page.note("completion_tokens", usage.completion_tokens)
         self.page.note("finish", usage.finish)
+        if usage.simulated:
+            self.page.note("simulated", True)
+            self.page.note("simulation_late_ms", None if usage.late is None else milliseconds(usage.late))
 
 
 async def _unstalled(stream: ReplyStream, stall: Ns) -> AsyncGenerator[Delta, None]:

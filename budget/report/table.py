@@ -90,6 +90,8 @@ class RunTable:
 
     def _footnotes(self, glyphs: Glyphs) -> Iterator[Text]:
         run = self.run
+        if (simulated := (run["config"].get("llm") or {}).get("simulated")) is not None:
+            yield Text(f"  the language model's timing is SIMULATED: {simulated}", "bold yellow")
         if run["unexplained"]:
             turns = "1 turn" if run["unexplained"] == 1 else f"{run['unexplained']} turns"
             yield Text(f"  {turns} over by the heard gap, not by the reported one: no stage to blame", "yellow")

@@ -1,4 +1,5 @@
-"""The language models that can be chosen: ``local[:MODEL][?...]``, ``scripted[?...]``, and those of other packages."""
+"""The language models that can be chosen: ``local[:MODEL][?...]``, ``scripted[?...]``, ``sim[:TIER][?...]``,
+and those of other packages."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,18 @@ def _scripted(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) ->
     return ScriptedBackend.from_spec(spec, clock=clock)
 
 
-BACKENDS: Final[Registry[Backend]] = Registry("backend", "turngap.backends", {"local": _local, "scripted": _scripted})
+def _sim(spec: Spec, *, find_model: Callable[[str], Path], clock: Clock) -> Backend:
+    from turngap.llm.backends.simulated import SimulatedBackend
+
+    def make(choice: str) -> Backend:
+        return make_backend(choice, find_model=find_model, clock=clock)
+
+    return SimulatedBackend.from_spec(spec, make=make, clock=clock)
+
+
+BACKENDS: Final[Registry[Backend]] = Registry(
+    "backend", "turngap.backends", {"local": _local, "scripted": _scripted, "sim": _sim}
+)
 """Factories are called as ``factory(spec, find_model=..., clock=...)`` and load nothing before ``warm()``."""
 
 

@@ -1,0 +1,1 @@
+"""How fast each kind of backend is said to be, by whom, and what physics allows."""
