@@ -6,6 +6,7 @@ from enum import IntEnum, StrEnum
 from typing import Protocol
 
 from turngap.budget.clock import Ns
+from turngap.budget.ledger import NoteValue
 from turngap.budget.marks import Span
 
 
@@ -70,6 +71,10 @@ class Usage:
     """Whether the timing is that of a tier that was only simulated."""
     late: Ns | None = None
     """How late a simulation was at worst with its own timing; None where nothing was simulated."""
+    elsewhere: bool = False
+    """Whether another machine did the work, so that it cost this one's cores nothing."""
+    notes: dict[str, NoteValue] = field(default_factory=dict)
+    """Figures of the backend's own, for the turn's ledger; they hold no text of the dialogue."""
 
 
 class ReplyStream(Protocol):

@@ -64,6 +64,8 @@ class SpeculationBudget:
 
 
 def cost(usage: Usage) -> tuple[int, Ns]:
-    """Tokens that a reply made the model compute, and how long the model was at it."""
+    """Tokens that a reply made the model compute, and how long it kept a core of ours at it."""
     tokens = (usage.prefilled_tokens or 0) + (usage.completion_tokens or 0)
+    if usage.elsewhere:
+        return tokens, 0
     return tokens, sum(span.end - span.start for span in usage.spans if span.what != "queue")

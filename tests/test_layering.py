@@ -18,6 +18,10 @@ MAY_IMPORT = {"budget": {"budget"}, "llm": {"llm", "budget"}, "voice": {"voice",
 
 CLOCK = ("budget/clock.py",)
 SHELLS = (
+    "llm/backends/remote/backend.py",
+    "llm/backends/remote/reply.py",
+    "llm/emulators/server.py",
+    "llm/emulators/http2.py",
     "voice/listening.py",
     "voice/session.py",
     "voice/answering.py",

@@ -186,6 +186,8 @@ class Reply:
         if usage.simulated:
             self.page.note("simulated", True)
             self.page.note("simulation_late_ms", None if usage.late is None else milliseconds(usage.late))
+        for key, value in usage.notes.items():
+            self.page.note(key, value)
 
 
 async def _unstalled(stream: ReplyStream, stall: Ns) -> AsyncGenerator[Delta, None]:

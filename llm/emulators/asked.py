@@ -1,0 +1,31 @@
+"""A request that came to an emulator, and what became of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+class Cut(Exception):
+    """The connection is to end here, as one that broke."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request that came."""
+
+    connection: int
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+    http: str
+    given_up: bool = False
+    """Whether its client left before the end of the answer."""
+    sent: int = 0
+    """Bytes of the answer that left."""
+
+    @property
+    def body(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.raw or b"{}")
+        return content
