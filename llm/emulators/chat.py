@@ -22,7 +22,8 @@ def sse(content: Mapping[str, Any] | str, event: str = "") -> bytes:
 def chat(flavour: str, pace: Pace, body: Mapping[str, Any]) -> Iterator[Item]:
     """The whole stream of one answer, as ``flavour`` writes it."""
     model, tier = body.get("model", ""), pace.tier or body.get("service_tier")
-    common = {"id": ID, "object": "chat.completion.chunk", "created": 1_790_000_000, "model": model}
+    common: dict[str, Any] = {"id": ID, "object": "chat.completion.chunk", "created": 1_790_000_000, "model": model}
+    common["system_fingerprint"] = "fp_1"
     if tier is not None:
         common["service_tier"] = tier
     if flavour == "openrouter":

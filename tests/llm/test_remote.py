@@ -296,7 +296,7 @@ def test_after_idling_and_after_a_barge_in_the_connection_is_warm(name: str, api
 
 def test_idle_for_longer_than_the_clients_of_the_providers_allow() -> None:
     async def talk(**options: str) -> tuple[bool | None, int]:
-        async with pair("groq", "chat", **options) as (backend, server):
+        async with pair("groq", "chat", None, **options) as (backend, server):
             await read(backend)
             await asyncio.sleep(0.3)
             _, reply = await read(backend)
