@@ -12,14 +12,15 @@ Keys are read from the environment when the backend is made, and kept nowhere el
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from turngap.budget.clock import MS, SECOND, Clock
 from turngap.budget.errors import ConfigurationError, StageError
 from turngap.llm.backends.remote.bodies import BODIES, Wishes, headers, prefill_only
 from turngap.llm.backends.remote.dialects import PATHS, READERS, Dialect, Wire
 from turngap.llm.backends.remote.line import Line, Manners
-from turngap.llm.backends.remote.reply import RemoteReply, over_http, refused
+from turngap.llm.backends.remote.reply import RemoteReply, Source, over_http, refused
+from turngap.llm.backends.remote.socket import Socket
 from turngap.llm.backends.remote.timing import Exchange
 from turngap.llm.backends.remote.words import Words
 from turngap.llm.history import parted
@@ -92,6 +93,14 @@ class RemoteBackend:
             self._line = Line(self.dialect.name, self._url, sent, self._manners, self._clock)
         return self._line
 
+    def socket(self) -> Socket | None:
+        """A connection for one dialogue, where the server is spoken to in that way."""
+        if self.wire is not Wire.WEBSOCKET:
+            return None
+        sent = headers(self.dialect, self.wishes, self._key)
+        url = self._url + PATHS[self.wire]
+        return Socket(self.dialect.name, url, sent, self._manners, self._clock)
+
     def limited(self, limits: Limits) -> Limits:
         """``limits``, within the backend's own."""
         return Limits(max_tokens=min(limits.max_tokens, self._most or limits.max_tokens), stop=limits.stop)
@@ -124,6 +133,7 @@ class RemoteConversation:
         self._backend = backend
         self._clock = clock
         self._before: tuple[tuple[Message, ...], RemoteReply] | None = None
+        self._socket = backend.socket()
         self._prefilled: tuple[Message, ...] = ()
         self._prefilling: asyncio.Task[None] | None = None
 
@@ -137,7 +147,7 @@ class RemoteConversation:
         )
         reply = RemoteReply(
             backend.dialect.name,
-            partial(over_http, backend.line, PATHS[backend.wire], body, lines=backend.wire is Wire.OLLAMA),
+            self._source(messages, body),
             READERS[backend.wire],
             Words(limits.stop, opener=parted(messages)[1] if told else ""),
             self._clock,
@@ -154,7 +164,11 @@ class RemoteConversation:
         to tell.
         """
         backend = self._backend
-        if backend.prewarm != "prompt" or not messages or tuple(messages) == self._prefilled:
+        if self._socket is not None:
+            if backend.prewarm != "off" and (self._prefilling is None or self._prefilling.done()):
+                asked = BODIES[backend.wire](backend.dialect, backend.wishes, messages, Limits())
+                self._prefilling = backend.begin(partial(self._socket.warm_up, tuple(messages), asked))
+        elif backend.prewarm != "prompt" or not messages or tuple(messages) == self._prefilled:
             backend.reconnect()
         elif self._prefilling is None or self._prefilling.done():
             self._prefilled = tuple(messages)
@@ -171,6 +185,14 @@ class RemoteConversation:
 
     async def aclose(self) -> None:
         self._before = None
+        if self._socket is not None:
+            await self._socket.aclose()
+
+    def _source(self, messages: Sequence[Message], body: Mapping[str, Any]) -> Source:
+        backend = self._backend
+        if self._socket is not None:
+            return partial(self._socket.ask, tuple(messages), body)
+        return partial(over_http, backend.line, PATHS[backend.wire], body, lines=backend.wire is Wire.OLLAMA)
 
     def _prediction(self, messages: Sequence[Message]) -> str:
         """The draft of a reply to other words of the same turn is what this one will probably say."""
@@ -180,7 +202,8 @@ class RemoteConversation:
         return reply.text if asked[:-1] == tuple(messages[:-1]) and len(messages) > 1 else ""
 
     async def _ended(self, reply: RemoteReply) -> None:
-        self._backend.reconnect()
+        if self._socket is None:
+            self._backend.reconnect()
 
 
 def _wire(dialect: Dialect, spec: Spec) -> Wire:
