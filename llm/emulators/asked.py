@@ -22,6 +22,11 @@ class Asked:
     http: str
     given_up: bool = False
     """Whether its client left before the end of the answer."""
+    came: int = 0
+    """When all of it was there, in ns."""
+    first_left: int | None = None
+    """When the first token really left: a busy machine is later than it was told to be."""
+    last_left: int | None = None
     sent: int = 0
     """Bytes of the answer that left."""
 

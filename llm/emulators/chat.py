@@ -46,10 +46,11 @@ def chat(flavour: str, pace: Pace, body: Mapping[str, Any]) -> Iterator[Item]:
         yield at, chunk({THOUGHT.get(flavour, "reasoning"): " hm"})
         if flavour == "groq":
             yield at, chunk({"content": ""})
-    for at in range(0, len(pace.tokens), pace.per_event):
-        text = "".join(pace.tokens[at : at + pace.per_event])
+    tokens = pace.tokens
+    for at in range(0, len(tokens), pace.per_event):
+        text = "".join(tokens[at : at + pace.per_event])
         more = {"obfuscation": "xxxx"} if flavour == "openai" and _obfuscates(body) else {}
-        last = min(at + pace.per_event, len(pace.tokens)) - 1
+        last = min(at + pace.per_event, len(tokens)) - 1
         yield pace.thoughts + (last if at else 0), chunk({"content": text}, **more)
     usage = _usage(flavour, pace, body)
     end: dict[str, Any] = {"x_groq": {"id": "req_1", "usage": usage}} if flavour == "groq" else {}

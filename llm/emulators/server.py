@@ -19,6 +19,9 @@ from turngap.llm.emulators.http2 import talk
 from turngap.llm.emulators.pace import Pace
 from turngap.llm.emulators.service import Answer, answer
 
+LATE = 8
+"""Tokens that are overdue and leave together, before something else gets its turn."""
+
 PREFACE = b"PRI * HTTP/2.0\r\n\r\n"
 
 
@@ -72,7 +75,18 @@ class Emulator:
     async def play(self, asked: Asked, write: Callable[[bytes], Any], given: Answer) -> AsyncIterator[None]:
         """Write the answer as its pace says; what is due is written in one piece. A step for each piece."""
         began, pace = self.clock(), self.pace
-        pending = b""
+        asked.came = began
+        pending, tokens = b"", 0
+
+        def flush() -> None:
+            nonlocal pending, tokens
+            if tokens:
+                asked.last_left = self.clock()
+                asked.first_left = asked.first_left or asked.last_left
+            write(pending)
+            asked.sent += len(pending)
+            pending, tokens = b"", 0
+
         async for due, content in _each(given):
             if due is not None:
                 if pace.failure == "stall-before" or (pace.failure == "stall-after" and due > pace.thoughts):
@@ -81,9 +95,7 @@ class Emulator:
                 wait = began + pace.due(due) - self.clock()
                 if wait > 0:
                     if pending:
-                        write(pending)
-                        asked.sent += len(pending)
-                        pending = b""
+                        flush()
                         yield
                     await asyncio.sleep((began + pace.due(due) - self.clock()) / SECOND)
                 if due > pace.thoughts + 1 and pace.failure in ("truncate", "cut", "garbage"):
@@ -92,9 +104,13 @@ class Emulator:
                     if pace.failure == "cut":
                         raise Cut
                     return
+                elif tokens >= LATE:
+                    flush()
+                    yield
+                    await asyncio.sleep(0)
+                tokens += 1
             pending += content
-        write(pending)
-        asked.sent += len(pending)
+        flush()
         yield
 
     def judge(self, asked: Asked) -> Answer:
