@@ -270,7 +270,7 @@ def test_nobody_at_home_is_the_networks_fault() -> None:
 @both
 def test_after_idling_and_after_a_barge_in_the_connection_is_warm(name: str, api: str, http: str) -> None:
     async def talk() -> None:
-        async with pair(name, api, Pace(rate=50), http=http, prewarm="connection") as (backend, server):
+        async with pair(name, api, Pace(rate=5), http=http, prewarm="connection") as (backend, server):
             await backend.warm()
             conversation = backend.converse()
             interrupted = conversation.reply(ASK, limits=Limits())
@@ -348,7 +348,7 @@ def test_a_draft_of_the_same_turn_becomes_a_prediction() -> None:
 
 def test_a_stop_ends_the_reply_where_the_server_knows_none() -> None:
     async def talk() -> None:
-        async with pair("openai", "responses", Pace(rate=200)) as (backend, server):
+        async with pair("openai", "responses", Pace(rate=20)) as (backend, server):
             reply = backend.converse().reply(ASK, limits=Limits(stop=("That",)))
             assert "".join([delta.text async for delta in reply]).strip() == "Sure, one large latte with oat milk."
             assert reply.usage.finish == "stop"
