@@ -24,6 +24,8 @@ settings.register_profile("dev", max_examples=200, deadline=None)
 settings.register_profile("ci", max_examples=500, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
+os.environ["TURNGAP_STORE"] = "none"  # or each test that serves would leave its turns among the user's own
+
 
 def lacking(model: str) -> str | None:
     """Why ``model`` cannot be used here, or None."""

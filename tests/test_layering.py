@@ -31,6 +31,7 @@ SHELLS = (
     "voice/client/*.py",
 )
 ADAPTERS = (
+    "budget/store/writer.py",
     "llm/backends/*.py",
     "voice/asr/whisper.py",
     "voice/endpointing/silero.py",

@@ -14,6 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # before every pass, and on two cores the spinning cost its encoder 40 of 160 ms. To be set before numpy is loaded.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+    from turngap.budget import runs_cli
+    from turngap.budget.gate import cli as check
     from turngap.voice import replies_cli, serve, tiers_cli
     from turngap.voice.client import bench, replay
     from turngap.voice.models import cli as models
@@ -23,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="A real-time voice pipeline that keeps a turn gap budget, and names the stage that blew it.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, replay, bench, models, replies_cli, tiers_cli):
+    for command in (serve, replay, bench, check, runs_cli, models, replies_cli, tiers_cli):
         command.add_parser(subparsers)
     args = parser.parse_args(arguments)
     try:

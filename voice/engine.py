@@ -8,6 +8,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, Clock
@@ -131,7 +132,7 @@ class Engine:
             speculation=replace(self._speculation, first_opener=next(self._conversations)),
         )
 
-    def describe(self) -> dict[str, object]:
+    def describe(self) -> dict[str, Any]:
         """Models, versions and policies, for the record of a run."""
         return {
             "llm": {"spec": self._settings.llm, **self._backend.describe()},

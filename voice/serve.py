@@ -5,9 +5,16 @@ import asyncio
 import gc
 import logging
 import sys
+from collections.abc import Mapping
+from typing import Any, Final
 
 from turngap.budget.clock import milliseconds, monotonic
+from turngap.budget.errors import ConfigurationError
+from turngap.budget.store.place import place
+from turngap.budget.store.recorder import Recorder
 from turngap.voice.settings import Settings, add_arguments, gather
+
+KEEP: Final = ("figures", "words", "audio")
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -36,16 +43,42 @@ async def _serve(settings: Settings) -> None:
     gc.disable()  # a tenth of the time to load goes into looking for garbage among what is only being made
     _say(f"warming up: {settings.asr}, {settings.llm}, {settings.voice}")
     engine = Engine(settings, find_model=find, clock=monotonic)
-    server = Server(settings, engine, monotonic)
+    recorder = recorder_of(settings, engine.describe())
+    server = Server(settings, engine, monotonic, recorder=recorder)
     stop_on_signals(server)
     try:
         await engine.warm()
+        if recorder is not None:
+            description = engine.describe()
+            recorder.described(description, description["budget"])
+            _say(f"run {recorder.run}")
         settle_down()
         _say(f"warm after {milliseconds(monotonic() - began) / 1000:.1f} s")
         await server.run(lambda url: _say(f"listening on {url}"))
     finally:
         await engine.aclose()
+        if recorder is not None:
+            recorder.close()
     _say("stopped")
+
+
+def recorder_of(settings: Settings, description: Mapping[str, Any]) -> Recorder | None:
+    """Who keeps the turns; None where nobody is to. Where only the default place cannot be used, that is said and all
+    goes on without."""
+    if settings.keep not in KEEP:
+        raise ConfigurationError(f"there is no keep '{settings.keep}'", remedy=f"Choose: {', '.join(KEEP)}")
+    path = place(settings.store)
+    if path is None:
+        return None
+    try:
+        return Recorder(
+            path, kind="serve", config=description, budget=description["budget"], words=settings.keep != "figures"
+        )
+    except ConfigurationError as error:
+        if settings.store:
+            raise
+        _say(f"turns are not kept: {error}")
+        return None
 
 
 def settle_down() -> None:

@@ -17,10 +17,13 @@ from websockets.http11 import Request, Response
 
 from turngap.budget.clock import Clock
 from turngap.budget.errors import ConfigurationError, StageError
+from turngap.budget.store.recorder import Recorder
 from turngap.voice.engine import Engine
+from turngap.voice.keeping import Forgetting, Keeping, Kept
 from turngap.voice.protocols import pcm
-from turngap.voice.protocols.door import ClientGone
+from turngap.voice.protocols.door import ClientGone, Door
 from turngap.voice.protocols.pcm_door import PcmDoor
+from turngap.voice.protocols.recorded import RecordedDoor
 from turngap.voice.pulse import Pulse
 from turngap.voice.session import Session
 from turngap.voice.settings import Settings
@@ -36,7 +39,7 @@ LARGEST_MESSAGE: Final = 1 << 20
 class Server:
     """Serves conversations until :meth:`stop`. The engine must be warm: the first turn is as fast as the tenth."""
 
-    def __init__(self, settings: Settings, engine: Engine, clock: Clock) -> None:
+    def __init__(self, settings: Settings, engine: Engine, clock: Clock, *, recorder: Recorder | None = None) -> None:
         if settings.host not in LOOPBACK and not settings.token:
             raise ConfigurationError(
                 f"listening on {settings.host} without a token would let anybody in",
@@ -45,6 +48,7 @@ class Server:
         self._settings = settings
         self._engine = engine
         self._clock = clock
+        self._recorder = recorder
         self._sessions = 0
         self._served = 0
         self._pulse = Pulse(clock)
@@ -100,6 +104,7 @@ class Server:
             "sessions": self._sessions,
             "served": self._served,
             "loop_late_ms": self._pulse.describe(),
+            "run": None if self._recorder is None else {"id": self._recorder.run, "lost": self._recorder.lost},
             "config": self._engine.describe(),
         }
 
@@ -127,23 +132,33 @@ class Server:
         if self._beating is None:
             self._beating = asyncio.create_task(self._pulse.beat())
         try:
-            await self._hold(connection)
+            await self._hold(connection, self._served)
         finally:
             self._sessions -= 1
             if not self._sessions:
                 self._beating.cancel()
                 self._beating = None
 
-    async def _hold(self, connection: ServerConnection) -> None:
+    async def _hold(self, connection: ServerConnection, number: int) -> None:
         door = PcmDoor(connection, self._clock)
         try:
             await door.open()
-            await Session(door, self._engine.parts(), self._engine.manner(), self._clock).run()
+            kept, keeping = self._keep(door, number)
+            await Session(kept, self._engine.parts(), self._engine.manner(), self._clock, keeping=keeping).run()
         except* ClientGone:
             pass
         except* StageError as failed:
             logger.exception("a stage failed outside of any turn")
             await connection.close(1011, str(failed.exceptions[0])[:120])
+
+    def _keep(self, door: PcmDoor, number: int) -> tuple[Door, Keeping]:
+        """The door to speak through, and who keeps the turns of the conversation of this number."""
+        if self._recorder is None:
+            return door, Forgetting()
+        if self._settings.keep != "audio":
+            return door, Kept(self._recorder, number)
+        recorded = RecordedDoor(door, self._clock)
+        return recorded, Kept(self._recorder, number, heard=recorded.take)
 
 
 def _respond(status: HTTPStatus, body: dict[str, object]) -> Response:

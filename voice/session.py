@@ -7,7 +7,7 @@ question to the turn-end model. Nothing here decides who has the floor.
 """
 
 import asyncio
-from typing import NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from turngap.budget.clock import MS, Clock, Ns
 from turngap.budget.errors import StageError
@@ -53,6 +53,7 @@ from turngap.voice.endpointing.protocol import (
 )
 from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, NotHeard, SpeechPaused, SpeechStarted, Supposed
 from turngap.voice.hearing import Hearing, Noticed
+from turngap.voice.keeping import Forgetting, Keeping
 from turngap.voice.listening import Listened, Listening
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.protocols.door import ClientGone, Door, Packet
@@ -68,6 +69,11 @@ IDLE_MEMORY_SAMPLES = VAD_RATE_HZ * 2
 
 JUDGED_SAMPLES = VAD_RATE_HZ * 8
 """What a turn-end model is given, at most."""
+
+FORGETTING = Forgetting()
+
+KEPT_S = 1.0
+"""For so long a turn's report waits until the turn is kept, which takes a millisecond on a disk that is well."""
 
 CONTEST = Pacing(voiced=samples(0.25), settled=samples(0.06), rest=0.5)
 """A voice over our reply has half a second to be understood in: its first pass begins after a syllable or two."""
@@ -86,8 +92,11 @@ class Wait(NamedTuple):
 class Session:
     """One conversation. :meth:`run` returns when it is over; nothing of it is left then."""
 
-    def __init__(self, door: Door, parts: Parts, manner: Manner, clock: Clock) -> None:
+    def __init__(
+        self, door: Door, parts: Parts, manner: Manner, clock: Clock, *, keeping: Keeping = FORGETTING
+    ) -> None:
         self._door = door
+        self._keeping = keeping
         self._policy = parts.endpointing
         self._turn_end = parts.turn_end
         self._budget = manner.budget
@@ -306,6 +315,7 @@ class Session:
             self._hearing.log.forget_before(start)
             self._listening.begin(start)
         self._book = TurnBook(turn, self._onset)
+        self._keeping.began(turn)
 
     def _contest(self) -> None:
         self._contested = max(0, self._onset - PREROLL_SAMPLES)
@@ -345,9 +355,19 @@ class Session:
         if book.heard:
             self._consider(AgentSaid(text=book.heard))
             await self._door.transcript("agent", book.heard)
-        await self._door.turn(book.report(self._budget))
+        report = book.report(self._budget)
+        kept = self._keeping.ended(report)
+        if kept is None:
+            await self._door.turn(report)
+        else:  # what a client was told is over must not be lost any more; meanwhile the conversation goes on
+            self._tasks.create_task(self._tell_kept(report, kept))
+
+    async def _tell_kept(self, report: dict[str, Any], kept: "asyncio.Future[bool]") -> None:
+        await asyncio.wait([kept], timeout=KEPT_S)
+        await self._door.turn(report)
 
     def _abandon(self) -> None:
         if self._book is not None:
             self._book.close(self._machine.live.revision, Outcome.ABANDONED)
+            self._keeping.ended(self._book.report(self._budget))
             self._book = None

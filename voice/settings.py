@@ -49,6 +49,8 @@ class Settings:
     port: int = _setting(8700, "port to listen on; 0 takes a free one")
     token: str = _setting("", "what clients must present, as 'Authorization: Bearer ...' or ?token=...")
     origins: str = _setting("", "web origins that may connect, beside this server's own, joined by commas")
+    store: str = _setting("", "file that keeps every turn (default: the user's own; none: keep nothing)")
+    keep: str = _setting("figures", "what of a turn is kept: figures, words (and figures), or audio (and both)")
     max_sessions: int = _setting(16, "conversations at once; more are refused")
 
 

@@ -4,6 +4,7 @@ What counts where:
 
 * ``turns`` are all turns of the user. ``within_budget`` is the share *of all of them* that was answered, not cut in
   on, and whose heard gap kept the budget: a turn without a reply, or whose gap could not be heard, did not keep it.
+  (Where nobody but the server listened, the reported gap counts instead; ``decided_by`` says which.)
 * A cut-in (the agent was heard before the user's true end) counts in ``turns`` and ``cut_ins``, and in ``wer``. It
   has no gap, so it is in no percentile of gaps, stages or residual; nor in the speech end error, since what went
   wrong there was the decision, not the estimate.
@@ -30,8 +31,11 @@ __all__ = ["SCHEMA", "TurnRecord", "summarise"]
 SCHEMA: Final = "turngap.run/1"
 
 
-def summarise(turns: Sequence[TurnRecord], *, budget: Budget, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The run as JSON; ``config`` (models, versions, machine) is passed through."""
+def summarise(
+    turns: Sequence[TurnRecord], *, budget: Budget, config: Mapping[str, Any], heard: bool = True
+) -> dict[str, Any]:
+    """The run as JSON; ``config`` (models, versions, machine) is passed through. In a run in which nobody but the
+    server listened (``heard=False``) its word decides, and no turn is ``unmeasured``."""
     gapped = [turn for turn in turns if turn.answered and not turn.cut_in]
     over = [turn for turn in gapped if (turn.decisive_gap_ms or 0) > milliseconds(budget.total)]
     return {
@@ -39,10 +43,11 @@ def summarise(turns: Sequence[TurnRecord], *, budget: Budget, config: Mapping[st
         "turns": len(turns),
         "answered": sum(turn.answered for turn in turns),
         "cut_ins": sum(turn.cut_in for turn in turns),
-        "unmeasured": sum(turn.unmeasured for turn in turns),
+        "unmeasured": sum(turn.unmeasured for turn in turns) if heard else 0,
+        "decided_by": "heard" if heard else "reported",
         "budget_ms": milliseconds(budget.total),
         "allowances_ms": budget.to_json()["allowances_ms"],
-        "within_budget": _within(turns, gapped, milliseconds(budget.total)),
+        "within_budget": _within(turns, gapped, milliseconds(budget.total), heard=heard),
         "heard_gap_ms": Summary.of(turn.heard_gap_ms for turn in gapped).to_json(),
         "first_content_gap_ms": Summary.of(turn.first_content_gap_ms for turn in gapped).to_json(),
         "reported_gap_ms": Summary.of(turn.reported_gap_ms for turn in gapped).to_json(),
@@ -69,8 +74,11 @@ def word_error_rate(turns: Sequence[TurnRecord]) -> float | None:
     return sum(wrong for wrong, _ in scored) / reference if reference else None
 
 
-def _within(turns: Sequence[TurnRecord], gapped: Sequence[TurnRecord], budget_ms: float) -> float | None:
-    kept = sum(turn.heard_gap_ms is not None and turn.heard_gap_ms <= budget_ms for turn in gapped)
+def _within(
+    turns: Sequence[TurnRecord], gapped: Sequence[TurnRecord], budget_ms: float, *, heard: bool
+) -> float | None:
+    gaps = [turn.heard_gap_ms if heard else turn.reported_gap_ms for turn in gapped]
+    kept = sum(gap is not None and gap <= budget_ms for gap in gaps)
     return kept / len(turns) if turns else None
 
 

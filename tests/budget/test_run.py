@@ -28,7 +28,8 @@ def test_a_run_has_the_keys_that_other_tools_read(record: Record) -> None:
     percentiles = {"p50", "p90", "p95", "p99", "max", "n", "unknown"}
     assert summary["schema"] == SCHEMA == "turngap.run/1"
     assert list(summary) == [
-        *("schema", "turns", "answered", "cut_ins", "unmeasured", "budget_ms", "allowances_ms", "within_budget"),
+        *("schema", "turns", "answered", "cut_ins", "unmeasured"),
+        *("decided_by", "budget_ms", "allowances_ms", "within_budget"),
         *("heard_gap_ms", "first_content_gap_ms", "reported_gap_ms", "disagreement_ms", "speech_end_error_ms"),
         *("stages_ms", "blame", "unexplained", "residual_ms", "wer", "config", "per_turn"),
     ]

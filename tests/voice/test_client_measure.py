@@ -7,8 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from turngap.budget.allowance import DEFAULT
+from turngap.budget.report.reported import pieces, retiled
 from turngap.budget.report.run import summarise
-from turngap.voice.client.measure import Asked, failed, measure, pieces, retiled
+from turngap.voice.client.measure import Asked, failed, measure
 from turngap.voice.client.truth import Utterance
 
 RATE_HZ = 16_000

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from turngap.budget.errors import ConfigurationError
 from turngap.budget.report.record import TurnRecord
 from turngap.budget.report.run import summarise
 from turngap.budget.report.table import table
+from turngap.budget.store.recorder import Recorder
 from turngap.voice.client import options
 from turngap.voice.client.clips import Clip, Ready, collect, prepare
 from turngap.voice.client.conversation import Conversation, write_json
@@ -31,6 +33,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("path", type=Path, metavar="PATH", help="a manifest.jsonl, or a folder of recordings")
     parser.add_argument("--set", dest="chosen_set", metavar="NAME", help="only this set of the manifest")
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N recordings")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="the whole set so many times")
     parser.add_argument("--conversation", action="store_true", help="all recordings in one conversation")
     options.add_options(parser)
     parser.set_defaults(run=run)
@@ -41,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Play every clip. 0 if every turn was answered and measured, 130 after Ctrl-C; the JSON is written either way."""
     console = Console()
     bench = Bench(args, console)
-    clips = collect(args.path, chosen_set=args.chosen_set, limit=args.limit)
+    clips = collect(args.path, chosen_set=args.chosen_set, limit=args.limit) * args.repeat
     try:
         asyncio.run(bench.play(clips))
     except KeyboardInterrupt:
@@ -62,10 +65,13 @@ class Bench:
         self._config: dict[str, Any] = {}
         self._lateness: list[int] = []
         self._detector = options.detector()
+        self._recorder: Recorder | None = None
+        self._conversations = 0
 
     async def play(self, clips: Sequence[Clip]) -> None:
         async with options.server(self._args, self._console) as (url, config):
             self._config = config
+            self._recorder = options.recorder(self._args, self._console, options.circumstances(config, None))
             with progress(self._console) as shown:
                 task = shown.add_task("", total=len(clips))
                 for group in self._groups(clips):
@@ -76,7 +82,12 @@ class Bench:
     def finish(self) -> None:
         """Write the run and print its table, with what there is."""
         config = options.circumstances(self._config, late_ms(self._lateness))
-        found = summarise(self.records, budget=options.budget(self._args, self.records), config=config)
+        budget = options.budget(self._args, self.records)
+        found = summarise(self.records, budget=budget, config=config)
+        if self._recorder is not None:
+            self._recorder.described(config, budget.to_json())
+            self._recorder.close()
+            self._console.print(Text(f"  run {self._recorder.run}", "dim"))
         if self.records:
             self._console.print(table(found))
         for record in self.records:
@@ -91,7 +102,7 @@ class Bench:
             await conversation.hold(url, clock=monotonic, **options.manner(self._args))
         finally:
             number = len(self.records)
-            self.records += conversation.records()
+            self._keep(conversation.records())
             if conversation.call is not None:
                 self._lateness += conversation.call.lateness
             if self._args.save:
@@ -115,9 +126,21 @@ class Bench:
             if not ready.users:
                 raise ConfigurationError("no end of speech is known", remedy=no_end(self._detector))
         except ConfigurationError as error:
-            self.records.append(failed(clip.name, str(error), number=1, file=str(clip.path), reference=clip.text))
+            self._keep([failed(clip.name, str(error), number=1, file=str(clip.path), reference=clip.text)])
             return None
         return ready
+
+    def _keep(self, records: Sequence[TurnRecord]) -> None:
+        """The records of one conversation, here and in the store."""
+        self.records += records
+        self._conversations += 1
+        for record in records:
+            if self._recorder is not None:
+                self._recorder.turn_ended(self._conversations, record.turn, partial(_itself, record))
+
+
+def _itself(record: TurnRecord) -> TurnRecord:
+    return record
 
 
 def progress(console: Console) -> Progress:

@@ -13,9 +13,11 @@ from rich.console import Console
 
 from turngap.budget.allowance import Budget
 from turngap.budget.clock import MS, calendar, monotonic
-from turngap.budget.errors import ModelError
+from turngap.budget.errors import ConfigurationError, ModelError
 from turngap.budget.marks import Stage
 from turngap.budget.report.record import TurnRecord
+from turngap.budget.store.place import place
+from turngap.budget.store.recorder import Recorder
 from turngap.voice import settings
 from turngap.voice.client.line import complete, health
 from turngap.voice.client.own_server import running
@@ -60,7 +62,9 @@ async def server(args: argparse.Namespace, console: Console) -> AsyncIterator[tu
         def waiting(seconds: float) -> None:
             status.update(f"starting the server, loading its models: {seconds:.0f} s")
 
-        async with running(settings.arguments_of(args), clock=monotonic, waiting=waiting) as (url, answer):
+        # The client keeps what it heard; the server's word of the same turns would be there twice.
+        chosen = [*settings.arguments_of(args), "--store=none"]
+        async with running(chosen, clock=monotonic, waiting=waiting) as (url, answer):
             status.stop()
             yield url, dict(answer.get("config") or {})
 
@@ -97,6 +101,21 @@ def budget(args: argparse.Namespace, records: Sequence[TurnRecord]) -> Budget:
             allowances = {stage: round(record.allowances_ms[stage.value] * MS) for stage in Stage}
             return Budget(total=sum(allowances.values()), allowances=allowances)
     return Budget.of(settings.gather(args).budget)
+
+
+def recorder(args: argparse.Namespace, console: Console, config: dict[str, Any]) -> Recorder | None:
+    """Who keeps the turns of a bench, as for a server."""
+    chosen = settings.gather(args)
+    path = place(chosen.store)
+    if path is None:
+        return None
+    try:
+        return Recorder(path, kind="bench", config=config, budget={}, words=chosen.keep != "figures")
+    except ConfigurationError as error:
+        if chosen.store:
+            raise
+        console.print(f"turns are not kept: {error}", style="yellow", markup=False)
+        return None
 
 
 def cpu() -> str:

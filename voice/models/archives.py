@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from turngap.budget.errors import ModelError
+from turngap.budget.lock import locked, locked_if_free
 from turngap.voice.models.archive import Archive, opened
 from turngap.voice.models.catalogue import Package, Source
-from turngap.voice.models.lock import locked, locked_if_free
 from turngap.voice.models.place import rename, settle, writing
 from turngap.voice.models.progress import Progress
 

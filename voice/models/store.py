@@ -16,11 +16,11 @@ from typing import TypeAlias
 from platformdirs import user_cache_path
 
 from turngap.budget.errors import ModelError
+from turngap.budget.lock import locked
 from turngap.voice.models import hub, pip
 from turngap.voice.models.archives import Archives, Fetch
 from turngap.voice.models.catalogue import File, Hosted, Model, Packaged, Source, SourceName, named
 from turngap.voice.models.entries import CATALOGUE
-from turngap.voice.models.lock import locked
 from turngap.voice.models.manifest import NAME, Manifest, Pin, intact, stamp
 from turngap.voice.models.place import PART, place, read, rename, settle, sha256_of, writing
 from turngap.voice.models.prepare import PREPARATIONS

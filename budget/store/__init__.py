@@ -1,0 +1,1 @@
+"""Every turn of every run, kept in one SQLite file."""
