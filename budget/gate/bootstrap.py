@@ -16,7 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-DRAWS: Final = 4000
+DRAWS: Final = 2000
+AT_ONCE: Final = 1 << 20
+"""Figures that are drawn at once, so that many turns do not take much memory."""
 SEED: Final = 20_011
 TRIM: Final = 0.2
 SURE: Final = 0.975
@@ -47,12 +49,12 @@ class Estimate:
         return max(self.n and 2, math.ceil(self.n * (self.resolution() / effect) ** 2))
 
 
-def trimmed(values: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+def trimmed(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean of the middle three fifths."""
-    ordered = np.sort(values, axis=axis)
-    cut = int(TRIM * ordered.shape[axis])
-    middle = np.take(ordered, range(cut, ordered.shape[axis] - cut), axis=axis)
-    return np.asarray(middle.mean(axis=axis), np.float64)
+    n = values.shape[-1]
+    cut = int(TRIM * n)
+    parted = np.partition(values, (cut, n - cut - 1), axis=-1)
+    return np.asarray(parted[..., cut : n - cut].mean(axis=-1), np.float64)
 
 
 def estimate(values: NDArray[np.float64]) -> Estimate | None:
@@ -73,7 +75,11 @@ def difference(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Estima
 
 
 def _draws(values: NDArray[np.float64], generator: np.random.Generator) -> NDArray[np.float64]:
-    return trimmed(values[generator.integers(len(values), size=(DRAWS, len(values)))])
+    rows = max(1, AT_ONCE // len(values))
+    sizes = [min(rows, DRAWS - done) for done in range(0, DRAWS, rows)]
+    return np.concatenate(
+        [trimmed(values[generator.integers(len(values), size=(size, len(values)))]) for size in sizes]
+    )
 
 
 def _of(value: float, draws: NDArray[np.float64], n: int) -> Estimate:
