@@ -11,10 +11,10 @@ them must be there after the kill, and no conversation may have more than one tu
 import argparse
 import asyncio
 import json
+import queue
 import random
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -156,10 +156,10 @@ def many(args: argparse.Namespace) -> dict[str, Any]:
         recorder = Recorder(store, kind="serve", config={}, budget=DEFAULT.to_json())
         for number in range(1, args.turns + 1):
             report = written(chance, number).report(DEFAULT)
-            kept = threading.Event()
-            recorder.turn_ended(1, number, partial(reported, report, name="a turn"), done=lambda _, e=kept: e.set())
+            kept: queue.SimpleQueue[bool] = queue.SimpleQueue()
+            recorder.turn_ended(1, number, partial(reported, report, name="a turn"), done=kept.put)
             if number % 1000 == 0:
-                kept.wait()  # no conversation is as fast as this loop
+                kept.get()  # no conversation is as fast as this loop
         recorder.close()
         database = open_store(store)
         found = audit(turns(database, recorder.run))
@@ -205,11 +205,13 @@ async def _one(
     recorder: Recorder, number: int, report: dict[str, Any], calls_ms: list[float], until_ms: list[float]
 ) -> None:
     loop, kept = asyncio.get_running_loop(), asyncio.Event()
+
+    def done(well: bool) -> None:
+        loop.call_soon_threadsafe(kept.set)
+
     began = monotonic()
     recorder.turn_began(1, number)
-    recorder.turn_ended(
-        1, number, partial(reported, report, name="a turn"), done=lambda _: loop.call_soon_threadsafe(kept.set)
-    )
+    recorder.turn_ended(1, number, partial(reported, report, name="a turn"), done=done)
     calls_ms.append((monotonic() - began) / MS)
     await kept.wait()
     until_ms.append((monotonic() - began) / MS)

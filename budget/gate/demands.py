@@ -97,7 +97,7 @@ def _regression(comparison: Comparison) -> Finding:
         stage = comparison.culprit
         grown = "" if stage is None else f"; {stage} grew by {comparison.stages_ms[stage].value:.0f} ms"
         return Finding(demand=demand, met=False, says=spread + grown)
-    return Finding(demand=demand, met=True, says=spread, doubt=_doubt(comparison))
+    return Finding(demand=demand, met=True, says=spread, doubt=None if comparison.faster else _doubt(comparison))
 
 
 def _resolves(comparison: Comparison, percent: float) -> Finding:
