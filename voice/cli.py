@@ -16,6 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     from turngap.budget import runs_cli
     from turngap.budget.gate import cli as check
+    from turngap.budget.report import cli as report
     from turngap.voice import replies_cli, serve, tiers_cli
     from turngap.voice.client import bench, replay
     from turngap.voice.models import cli as models
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="A real-time voice pipeline that keeps a turn gap budget, and names the stage that blew it.",
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (serve, replay, bench, check, runs_cli, models, replies_cli, tiers_cli):
+    for command in (serve, replay, bench, check, report, runs_cli, models, replies_cli, tiers_cli):
         command.add_parser(subparsers)
     args = parser.parse_args(arguments)
     try:

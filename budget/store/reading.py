@@ -136,6 +136,20 @@ def load(name: str, store: str | None = None) -> dict[str, Any]:
         database.close()
 
 
+def sounds(name: str, store: str | None = None) -> list[tuple[str, bytes] | None]:
+    """What was kept of what was heard, for each turn that :func:`load` gives, in that order."""
+    at = place(store)
+    if Path(name).suffix == ".json" or Path(name).is_file() or at is None or not at.is_file():
+        return []
+    database = open_store(at)
+    try:
+        run = find_run(database, name).id
+        kept = audio(database, run)
+        return [kept.get((turn.conversation, turn.number)) for turn in turns(database, run) if turn.record is not None]
+    finally:
+        database.close()
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         run = json.loads(path.read_text("utf-8"))
