@@ -93,6 +93,7 @@ async def main() -> None:
         process = await asyncio.create_subprocess_exec(
             program, *FLAGS, f"--user-data-dir={profile}", "about:blank", stderr=asyncio.subprocess.PIPE
         )
+        stack.push_async_callback(process.wait)
         stack.callback(process.kill)
         assert process.stderr is not None
         while b"DevTools listening on " not in (line := await process.stderr.readline()):
