@@ -34,6 +34,8 @@ class Outcome(StrEnum):
     """The user took the floor while the reply was heard."""
     NO_WORDS = "no_words"
     """The transcript came back empty, so there was nothing to answer."""
+    UNASKED = "unasked"
+    """The user's words were kept, and nobody asked for an answer."""
     FAILED = "failed"
     ABANDONED = "abandoned"
     """The client left, or the server stopped, before the turn was over."""

@@ -19,7 +19,7 @@ from turngap.llm.speculation.english import ENGLISH
 from turngap.llm.speculation.normal import normal
 from turngap.voice.asr.protocol import Listener, Pass
 from turngap.voice.manner import Manner, Parts
-from turngap.voice.protocols.door import ClientGone, Packet
+from turngap.voice.protocols.door import ClientGone, News, Packet
 from turngap.voice.session import Session
 
 RATE: Final = 16_000
@@ -95,6 +95,9 @@ class Client:
 
     async def turn(self, report: Mapping[str, Any]) -> None:
         await self._take("turn", dict(report))
+
+    async def tell(self, news: News) -> None:
+        await self._take("news", news)
 
     async def error(self, code: str, message: str, remedy: str) -> None:
         await self._take("error", (code, message, remedy))

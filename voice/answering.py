@@ -4,33 +4,46 @@ A shell: :class:`~turngap.voice.session.Session` says what the turn machine asks
 """
 
 import asyncio
+import json
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from statistics import median_low
-from typing import Final
+from typing import Any, Final
 
 from turngap.budget.clock import Clock, Ns
 from turngap.budget.errors import StageError
 from turngap.budget.marks import Mark, Span, Stage
+from turngap.llm.calls import CLOSE, OPEN, with_tools
 from turngap.llm.foresight import Foresight
 from turngap.llm.history import History
+from turngap.llm.protocol import Limits, Message, Role
 from turngap.llm.speculation.openers import Choice
 from turngap.llm.thrift import SpeculationBudget
 from turngap.voice.asr.stable import plain
+from turngap.voice.audio.resample import Resampler
 from turngap.voice.book import TurnBook
 from turngap.voice.events import AudioEnded, AudioStarted, DraftId, Event, ReplyFailed
 from turngap.voice.idling import Idling
 from turngap.voice.layers import Fate, Layer
 from turngap.voice.manner import Known, Manner, Parts
 from turngap.voice.playout import Playout
-from turngap.voice.protocols.door import Door
+from turngap.voice.protocols.door import Aside, AskAside, Called, CutTo, Door, Order, ReplyText, Write
 from turngap.voice.reply import Clause, Reply
+from turngap.voice.tts.protocol import Synthesizer
+from turngap.voice.writing import Voiceless, Writing
 
 logger = logging.getLogger(__name__)
 
 USUAL_TURNS: Final = 9
+
+KEPT_REPLIES: Final = 16
+"""What a client has played of older ones it will not tell any more."""
+
+GO_ON: Final = "(The user says nothing.)"
+"""What is answered where the client wants the agent to speak first, or again; models want to be asked something."""
 
 ECHO_WORDS: Final = 2
 """One word of the reply may be the user's as well."""
@@ -50,7 +63,16 @@ class Answering:
         tell: Callable[[Event], None],
     ) -> None:
         self._door = door
-        self._synthesizer = parts.synthesizer
+        self._synthesizer: Synthesizer = parts.synthesizer
+        self._voice: Synthesizer = parts.synthesizer
+        self._backend = parts.backend
+        self._usual_order = Order()
+        self._order = Order()
+        """How the present reply is to be made."""
+        self._cuts: dict[int, str] = {}
+        self._called: list[tuple[str, str]] = []
+        self._spoken: dict[int, Playout | Writing] = {}
+        """The latest replies, by turn, for clients that have played less of them than we thought."""
         self._manner = manner
         self._clock = clock
         self._tasks = tasks
@@ -75,7 +97,7 @@ class Answering:
         self._reply: Reply | None = None
         self._failed: tuple[DraftId, StageError] | None = None
         """What went wrong with a draft: nobody needs to hear of it, unless there has to be an excuse."""
-        self._playout: Playout | None = None
+        self._playout: Playout | Writing | None = None
         self._making: asyncio.Task[None] | None = None
         self._playing: asyncio.Task[None] | None = None
 
@@ -106,9 +128,11 @@ class Answering:
         asked_at = self._clock()
         await self._throw_away(book, Fate.MISSED)
         self._failed = None
-        reply = self._reply = Reply(draft, self._synthesizer, self._clock)
+        order = self._order_of(book, draft)
+        self._synthesizer = Voiceless(self._clock) if order.written else self._voice
+        reply = self._reply = Reply(draft, self._synthesizer, self._clock, tools=order.tools or ())
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
-        self._known = self._find_known(text)
+        self._known = None if order != Order() else self._find_known(text)
         self._layer = self._layer_of(released_by, book)
         if self._layer is not None:
             book.layers.note(self._layer, Fate.STARTED)
@@ -120,13 +144,97 @@ class Answering:
         answer = partial(
             reply.run,
             self._conversation,
-            self._history.messages_with(text, opener=self._choose(text) or ""),
-            limits=self._manner.limits,
+            self._prompt(text, order, asked=book.asked == draft.revision),
+            limits=self._limits(order),
             stall=self._manner.stall,
             asked_at=asked_at,
             released_by=released_by,
         )
         self._making = self._tasks.create_task(self._converse(draft, answer))
+
+    def configure(self, order: Order) -> None:
+        """From now on replies are made so, and :attr:`Order.instructions` is the system prompt."""
+        self._usual_order = replace(order, instructions=None)
+        if order.instructions is not None:
+            self._history.system = order.instructions
+
+    def order(self, order: Order) -> None:
+        """The next reply that is asked for is made so."""
+        self._order = replace(
+            self._usual_order, **{name: value for name, value in _set(order).items() if value is not None}
+        )
+
+    @property
+    def last_words(self) -> str:
+        """What an answer to the conversation as it stands answers."""
+        last = self._history.messages[-1:]
+        return last[0].content if last and last[0].role is Role.USER else GO_ON
+
+    def write(self, written: Write) -> None:
+        """Something was said in writing."""
+        self._history.add(written.key, written.role, written.text, after=written.after)
+
+    def forget(self, key: str) -> None:
+        """Something was never said."""
+        self._history.forget(key)
+
+    async def cut_short(self, turn: int, samples: int) -> None:
+        """The client has played only so much of the reply: the rest was never said."""
+        if (playout := self._spoken.get(turn)) is None:
+            return
+        text = playout.heard_in(min(samples, playout.sent_samples))
+        self._cuts[turn] = text
+        self._history.revise(f"agent:{turn}", text)
+        await self._door.tell(CutTo(turn, text))
+
+    async def ask_aside(self, asked: AskAside) -> None:
+        """Answer beside the conversation; returns when that is over. Raises ClientGone."""
+        order, name = asked.order, asked.name
+        voice = Voiceless(self._clock) if order.written else self._voice
+        reply = Reply(DraftId(0, 0, 0), voice, self._clock, tools=order.tools or ())
+        messages = asked.messages or self._history.messages
+        messages = prompt(messages, order, self._history.system)
+        failure, conversation = None, self._backend.converse()
+        try:
+            make = reply.run(
+                conversation,
+                messages,
+                limits=self._limits(order),
+                stall=self._manner.stall,
+                asked_at=self._clock(),
+                released_by=Mark.TRANSCRIPT,
+            )
+            async with asyncio.TaskGroup() as group:
+                making = group.create_task(_failing(make, reply))
+                resampler = Resampler(voice.rate_hz, self._door.rate_hz)
+                while (piece := await reply.audio.get()) is not None:
+                    samples = resampler.feed(piece.samples)
+                    await self._door.tell(Aside(name=name, text=piece.begins, samples=samples))
+                await self._door.tell(Aside(name=name, samples=resampler.flush()))
+            failure = making.result()
+        finally:
+            await conversation.aclose()
+        for call in reply.calls:
+            await self._door.tell(Aside(name=name, call=call))
+        await self._door.tell(Aside(name=name, over=True, failure=failure, usage=reply.usage))
+
+    def _order_of(self, book: TurnBook, draft: DraftId) -> Order:
+        if book.ordered or draft.revision == book.asked:
+            return self._order
+        return self._usual_order
+
+    def _limits(self, order: Order) -> Limits:
+        limits = self._manner.limits
+        return limits if order.max_tokens is None else replace(limits, max_tokens=order.max_tokens)
+
+    def _prompt(self, text: str, order: Order, *, asked: bool) -> tuple[Message, ...]:
+        opener = "" if order != Order() else self._choose(text) or ""
+        last = self._history.messages[-1:]
+        words = text if not asked or not last or last[0].role is not Role.USER else ""
+        system = self._history.system if order.instructions is None else order.instructions
+        if order.tools:
+            system = with_tools(system, order.tools, must=order.must_call)
+        return self._history.messages_with(words, opener=opener, system=system)
 
     def _layer_of(self, released_by: Mark, book: TurnBook) -> Layer | None:
         if self._known is not None:
@@ -152,7 +260,9 @@ class Answering:
     async def open(self, draft: DraftId, words: str, book: TurnBook) -> None:
         """Say an opener that fits ``words``, which may be unfinished, unless the reply is there."""
         await _cancel(self._playing)  # it waits for the reply
-        playout = self._playout or self._new_playout()
+        if self._usual_order != Order() or book.ordered:
+            return  # it might be text, or a call
+        playout = self._playout or self._new_playout(draft.turn)
         opener = self._choose(words)
         pieces = None if opener is None else self._remembered(opener)
         if opener is not None and pieces is not None and playout.silent and not self._to_be_heard:
@@ -172,7 +282,7 @@ class Answering:
         reply.page.enter(book.ledger)
         reply.hasten()
         if self._playout is None:
-            self._playout = self._new_playout()
+            self._playout = self._new_playout(draft.turn)
         self._playout.go_on(reply)
         self._play_on(draft, book)
 
@@ -187,8 +297,14 @@ class Answering:
             self._opener = self._choice.choose(words)
         return self._opener
 
-    def _new_playout(self) -> Playout:
-        return Playout(rate_hz=self._door.rate_hz, from_hz=self._synthesizer.rate_hz, clock=self._clock)
+    def _new_playout(self, turn: int) -> Playout | Writing:
+        def say(text: str) -> Awaitable[None]:
+            return self._door.tell(ReplyText(turn, text))
+
+        if isinstance(self._synthesizer, Voiceless):
+            return Writing(clock=self._clock, say=say)
+        from_hz = self._synthesizer.rate_hz
+        return Playout(rate_hz=self._door.rate_hz, from_hz=from_hz, clock=self._clock, say=say)
 
     def _play_on(self, draft: DraftId, book: TurnBook) -> None:
         """Play, or go on playing, what there is."""
@@ -223,25 +339,42 @@ class Answering:
         heard = [plain(word) for word in words]
         return any(said[at : at + len(heard)] == heard for at in range(len(said) - len(heard) + 1))
 
-    async def take_floor(self, text: str, book: TurnBook) -> None:
+    async def take_floor(self, draft: DraftId, text: str, book: TurnBook) -> None:
         """The reply is heard: what it answers is history now."""
+        if draft.revision == book.asked:
+            return  # it was written, and nobody said it
         if book.failure is None:
-            self._history.user(text)
+            self._history.user(text, key=f"user:{draft.turn}")
         await self._door.transcript("user", text)
 
     async def silence(self, book: TurnBook) -> None:
         """Stop making and playing; what the client has not played yet, it is asked to drop."""
         playout = self._playout
         await _cancel(self._playing)
+        await self._tell_calls(book)
         await self._throw_away(book, Fate.CANCELLED)
         if playout is not None and playout.sent_samples and self._playing_now(playout):
             await self._door.clear()
         if playout is not None and playout.started_at is not None:
             book.played(playout.heard(self._clock()), playout.content_at)
+            self._spoken[book.turn] = playout
+            for old in list(self._spoken)[:-KEPT_REPLIES]:
+                self._cuts.pop(old, None)
+                del self._spoken[old]
         if book.opener:
             started = playout is not None and playout.started_at is not None
             book.layers.note(Layer.OPENER, Fate.HIT if started else Fate.CANCELLED)
         self._playout = self._opener = None
+
+    async def _tell_calls(self, book: TurnBook) -> None:
+        """The functions that a reply wants to be run, which was wanted and has come to its end."""
+        reply = self._reply
+        if reply is None or not reply.page.entered or self._making is None or not self._making.done():
+            return
+        for number, call in enumerate(reply.calls):
+            said = f'{OPEN}{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}{CLOSE}'
+            self._called.append((f"call:{book.turn}:{number}", said))
+            await self._door.tell(Called(book.turn, call))
 
     async def end(self, book: TurnBook) -> None:
         """The turn is over: what was heard of the reply stays in the history."""
@@ -249,11 +382,15 @@ class Answering:
         known, self._known = self._known, None
         if known is not None and book.failure is None and len(book.heard) > len(book.opener):
             known.said()
+        for key, said in self._called:
+            self._history.assistant(said, key=key)
+        self._called.clear()
+        self._order = self._usual_order
         if self._choice is not None:
             self._choice.turn(book.opener or None)
         if book.heard and book.failure is None:
             self._said = book.heard
-            self._history.assistant(book.heard)
+            self._history.assistant(self._cuts.get(book.turn, book.heard), key=f"agent:{book.turn}")
             self.prepare()
             if self._idling is not None:
                 self._idling.begin(self._history.messages, book.heard)
@@ -318,7 +455,7 @@ class Answering:
             logger.exception("unexpected error in turn %s", draft)
             await self._fail(draft, StageError(Stage.DISPATCH, f"unexpected {type(error).__name__}"))
 
-    async def _play(self, playout: Playout, book: TurnBook, draft: DraftId) -> None:
+    async def _play(self, playout: Playout | Writing, book: TurnBook, draft: DraftId) -> None:
         def started(at: Ns, span: Span, opener: bool) -> None:
             book.sent(draft, at, span)
             self._tell(AudioStarted(at=at, id=draft, opener=opener))
@@ -326,8 +463,32 @@ class Answering:
         await playout.run(self._door.audio, started)
         self._tell(AudioEnded(at=self._clock(), id=draft))
 
-    def _playing_now(self, playout: Playout) -> bool:
+    def _playing_now(self, playout: Playout | Writing) -> bool:
         return playout.played_samples(self._clock()) < playout.sent_samples
+
+
+def prompt(messages: Sequence[Message], order: Order, system: str) -> tuple[Message, ...]:
+    """``messages`` as ``order`` wants them asked, which has its own system prompt or goes with ``system``."""
+    system = system if order.instructions is None else order.instructions
+    system = with_tools(system, order.tools or (), must=order.must_call)
+    rest = [message for message in messages if message.role is not Role.SYSTEM]
+    if not rest or rest[-1].role is not Role.USER:
+        rest.append(Message(Role.USER, GO_ON))
+    return (*([Message(Role.SYSTEM, system)] if system else []), *rest)
+
+
+def _set(order: Order) -> dict[str, Any]:
+    return {each.name: getattr(order, each.name) for each in fields(order)}
+
+
+async def _failing(make: Coroutine[Any, Any, None], reply: Reply) -> str | None:
+    """Make the reply; what went wrong, if anything did."""
+    try:
+        await make
+    except StageError as error:
+        await reply.audio.put(None)
+        return str(error)
+    return None
 
 
 async def _cancel(task: asyncio.Task[None] | None) -> None:

@@ -36,6 +36,10 @@ class TurnBook:
     """When more than the opener was heard."""
     failure: str | None = None
     layers: Layers = field(default_factory=Layers)
+    asked: int = 0
+    """The revision that has no voice: what it answers was written; 0 is none."""
+    ordered: bool = False
+    """Whether the client has said how the reply is to be made."""
     withdrawn: int = 0
     """Endpoints that were taken back before anything was heard."""
     _decided: tuple[DraftId, Ns, Span, Mark] | None = None
@@ -52,6 +56,13 @@ class TurnBook:
         self.ledger.mark(Mark.PAUSE, at, revision=revision, released_by=Mark.SPEECH_END)
         for span in spans:
             self.ledger.span(span, revision=revision)
+
+    def take_asked(self, draft: DraftId, text: str, *, at: Ns) -> None:
+        """The turn was written, and begins with being asked for."""
+        self.asked, self.ordered = draft.revision, True
+        self.ledger.mark(Mark.SPEECH_END, at, revision=draft.revision, released_by=None)
+        self.ledger.mark(Mark.PAUSE, at, revision=draft.revision, released_by=Mark.SPEECH_END)
+        self.transcribed(draft, text, at=at, spans=())
 
     def transcribed(self, draft: DraftId, text: str, *, at: Ns, spans: Iterable[Span]) -> None:
         self.texts[draft.revision] = text

@@ -24,6 +24,14 @@ class GoOn:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeAsked:
+    """There is no voice in this revision: ``text``, which the client wrote, is what is answered."""
+
+    id: DraftId
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Transcribe:
     """Find out what was said up to this pause."""
 
@@ -135,6 +143,7 @@ class EndTurn:
 Effect: TypeAlias = (
     BeginTurn
     | GoOn
+    | TakeAsked
     | Transcribe
     | Draft
     | Endpoint

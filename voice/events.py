@@ -99,6 +99,32 @@ class ReplyFailed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The client wants an answer to the conversation as it stands, the last words of which are ``text``; where the user
+    has the floor, to this turn once it is over."""
+
+    at: Ns
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dismissed:
+    """The client wants no more of this turn: neither the reply, nor what was said if that is not over yet."""
+
+    at: Ns
+
+
 Event: TypeAlias = (
-    SpeechStarted | SpeechPaused | EndpointMoved | Heard | Supposed | NotHeard | AudioStarted | AudioEnded | ReplyFailed
+    SpeechStarted
+    | SpeechPaused
+    | EndpointMoved
+    | Heard
+    | Supposed
+    | NotHeard
+    | AudioStarted
+    | AudioEnded
+    | ReplyFailed
+    | Asked
+    | Dismissed
 )

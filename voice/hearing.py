@@ -79,6 +79,10 @@ class Hearing:
         self._received = 0
         self._framed = 0
 
+    def follow(self, endpointing: Endpointing) -> None:
+        """From the next frame on this policy tells onsets and pauses."""
+        self._endpointing = endpointing
+
     def overhear(self, door: Door) -> Door:
         """The door to speak through, so that this ear can tell the agent's voice from the user's."""
         return door if self._echo is None else OverheardDoor(door, self._echo, self._clock)

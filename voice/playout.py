@@ -12,7 +12,7 @@ from turngap.budget.clock import MS, SECOND, Clock, Ns
 from turngap.budget.marks import Span, Stage
 from turngap.voice.audio.level import first_audible
 from turngap.voice.audio.resample import Resampler
-from turngap.voice.reply import Clause, Reply
+from turngap.voice.reply import Clause, Piece, Reply
 from turngap.voice.tts.protocol import Speech
 
 PACKET_MS: Final = 20
@@ -26,10 +26,13 @@ KEPT_PACKETS: Final = 2 * LEAD // (PACKET_MS * MS)
 class Playout:
     """The playing of one reply, from its commit to its last sample, perhaps with an opener before it.
 
-    :meth:`run` may be cancelled, and called again after :meth:`rewind`: it then goes on where it was.
+    :meth:`run` may be cancelled, and called again after :meth:`rewind`: it then goes on where it was. ``say`` is told the
+    words that the next audio begins with.
     """
 
-    def __init__(self, *, rate_hz: int, from_hz: int, clock: Clock) -> None:
+    def __init__(
+        self, *, rate_hz: int, from_hz: int, clock: Clock, say: Callable[[str], Awaitable[None]]
+    ) -> None:
         self.reply: Reply | None = None
         self.opener: Clause | None = None
         self.content_at: Ns | None = None
@@ -42,10 +45,13 @@ class Playout:
         self._rate_hz = rate_hz
         self._from_hz = from_hz
         self._clock = clock
+        self._say = say
         self._resampler = Resampler(from_hz, rate_hz)
-        self._waiting: deque[NDArray[np.float32]] = deque()
+        self._waiting: deque[Piece] = deque()
         self._sent: deque[NDArray[np.float32]] = deque()
         """The latest packets that were sent: what may not have been played yet, and a little more."""
+        self._begins_with = ""
+        """Words of audio that the resampler has still."""
         self._complete = False
         self._given = asyncio.Event()
 
@@ -58,8 +64,8 @@ class Playout:
         """Begin with ``opener``, whose audio is ``pieces``."""
         self.opener = opener
         for speech in pieces:
+            self._queue(self._resampler.feed(speech.samples), "" if opener.begun else opener.text)
             opener.take(speech)
-            self._queue(self._resampler.feed(speech.samples))
         opener.complete = True
         self._taken_at = self._clock()
 
@@ -82,7 +88,10 @@ class Playout:
             piece = await self.reply.audio.get()
             self._taken_at = self._clock()
             self._complete = piece is None
-            self._queue(self._resampler.flush() if piece is None else self._resampler.feed(piece))
+            if piece is None:
+                self._queue(self._resampler.flush(), "")
+            else:
+                self._queue(self._resampler.feed(piece.samples), piece.begins)
             await self._drain(send, on_started)
         await self._until(0)
 
@@ -93,7 +102,7 @@ class Playout:
         while self.sent_samples > played:
             part = self._sent.pop()
             self.sent_samples -= len(part)
-            self._waiting.appendleft(part[max(0, played - self.sent_samples) :])
+            self._waiting.appendleft(Piece(part[max(0, played - self.sent_samples) :], ""))
         self.sent_samples = played
         return taken_back > 0
 
@@ -105,7 +114,11 @@ class Playout:
 
     def heard(self, now: Ns) -> str:
         """The words of the reply that have been heard by ``now``."""
-        played = self.played_samples(now) * self._from_hz // self._rate_hz
+        return self.heard_in(self.played_samples(now))
+
+    def heard_in(self, samples: int) -> str:
+        """The words of the reply that the first ``samples`` of what was sent held."""
+        played = samples * self._from_hz // self._rate_hz
         opened = "" if self.opener is None else self.opener.heard(played)
         played -= self._opened_samples()
         words = "" if self.reply is None or played <= 0 else self.reply.heard(played)
@@ -115,16 +128,23 @@ class Playout:
         """Of the synthesizer's, those that the opener takes."""
         return 0 if self.opener is None else self.opener.samples
 
-    def _queue(self, samples: NDArray[np.float32]) -> None:
+    def _queue(self, samples: NDArray[np.float32], begins: str) -> None:
         packet = self._rate_hz * PACKET_MS // 1000
-        self._waiting.extend(samples[start : start + packet] for start in range(0, len(samples), packet))
+        self._begins_with = f"{self._begins_with} {begins}".strip()
+        for start in range(0, len(samples), packet):
+            self._waiting.append(Piece(samples[start : start + packet], self._begins_with))
+            self._begins_with = ""
 
     async def _drain(
         self, send: Callable[[NDArray[np.float32]], Awaitable[None]], on_started: Callable[[Ns, Span, bool], None]
     ) -> None:
         while self._waiting:
             await self._until(LEAD)
-            part = self._waiting.popleft()
+            part, begins = self._waiting[0]
+            if begins:
+                self._waiting[0] = Piece(part, "")
+                await self._say(begins)
+            self._waiting.popleft()
             before = self.sent_samples
             self._catch_up()
             # Noted before it is sent: whoever cancels the sending must not send it again.

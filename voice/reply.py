@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 from turngap.budget.clock import Clock, Ns, milliseconds
 from turngap.budget.errors import StageTimeoutError
 from turngap.budget.marks import Mark, Span, Stage
+from turngap.llm.calls import Call, Calls, Tool
 from turngap.llm.clause import Clauses, speakable, spoken
-from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream, Urgency
+from turngap.llm.protocol import Conversation, Delta, Limits, Message, ReplyStream, Urgency, Usage
 from turngap.llm.thrift import cost
 from turngap.voice.draft_page import DraftPage
 from turngap.voice.events import DraftId
@@ -25,6 +27,13 @@ from turngap.voice.tts.protocol import Speech, Synthesizer, WordEnd
 
 QUEUED_PIECES = 64
 """At 0.2 to 0.6 s a piece more audio than a reply has; a limit all the same."""
+
+
+class Piece(NamedTuple):
+    """Audio of the reply, and the words that it begins with, if it is the first of its clause."""
+
+    samples: NDArray[np.float32]
+    begins: str
 
 
 @dataclass(slots=True)
@@ -36,9 +45,12 @@ class Clause:
     words: list[WordEnd] = field(default_factory=list)
     complete: bool = False
     """Whether that is all of its audio."""
+    begun: bool = False
+    """Whether there was any."""
 
     def take(self, speech: Speech) -> None:
         """More of its audio."""
+        self.begun = True
         self.samples += len(speech.samples)
         self.words.extend(speech.words)
 
@@ -56,14 +68,17 @@ class Clause:
 class Reply:
     """Makes one reply. :meth:`run` does the work; cancelling it stops everything that belongs to it."""
 
-    def __init__(self, draft: DraftId, synthesizer: Synthesizer, clock: Clock) -> None:
+    def __init__(
+        self, draft: DraftId, synthesizer: Synthesizer, clock: Clock, *, tools: Sequence[Tool] = ()
+    ) -> None:
         self.id = draft
         self.page = DraftPage(draft.revision)
-        self.audio: asyncio.Queue[NDArray[np.float32] | None] = asyncio.Queue(QUEUED_PIECES)
+        self.audio: asyncio.Queue[Piece | None] = asyncio.Queue(QUEUED_PIECES)
         self.clauses: list[Clause] = []
         self.first_audio_at: Ns | None = None
         self._synthesizer = synthesizer
         self._clock = clock
+        self._calls = Calls([tool.name for tool in tools])
         self._stream: ReplyStream | None = None
         self._asked_at: Ns | None = None
         self._urgency = Urgency.DRAFT
@@ -84,6 +99,16 @@ class Reply:
     def warm(self) -> bool:
         """Whether the backend knew what the prompt began with."""
         return self._stream is not None and bool(self._stream.usage.cached_tokens)
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The functions that it wants to be run, so far."""
+        return self._calls.found
+
+    @property
+    def usage(self) -> Usage | None:
+        """What the backend has computed for it so far; None if none was asked."""
+        return None if self._stream is None else self._stream.usage
 
     @property
     def tokens(self) -> int | None:
@@ -149,9 +174,9 @@ class Reply:
                 if first:
                     self.page.mark(Mark.FIRST_TOKEN, self._clock(), released_by=Mark.REQUEST)
                     first = False
-                for clause in clauses.feed(delta.text):
+                for clause in clauses.feed(self._calls.feed(delta.text)):
                     yield speakable(clause)
-        for clause in clauses.end():
+        for clause in (*clauses.feed(self._calls.end()), *clauses.end()):
             yield speakable(clause)
 
     async def _speak(self, text: str, *, released_by: Mark | None) -> None:
@@ -164,8 +189,9 @@ class Reply:
             async for speech in pieces:
                 if self.first_audio_at is None:
                     self._first_audio(speech, marked=marked)
+                begins = "" if clause.begun else clause.text
                 clause.take(speech)
-                await self.audio.put(speech.samples)
+                await self.audio.put(Piece(speech.samples, begins))
         clause.complete = True
 
     def _first_audio(self, speech: Speech, *, marked: bool) -> None:

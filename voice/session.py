@@ -32,6 +32,7 @@ from turngap.voice.effects import (
     Hush,
     Open,
     SpeakOn,
+    TakeAsked,
     TakeFloor,
     Transcribe,
     Understand,
@@ -51,12 +52,42 @@ from turngap.voice.endpointing.protocol import (
     TurnEndModel,
     Words,
 )
-from turngap.voice.events import DraftId, EndpointMoved, Event, Heard, NotHeard, SpeechPaused, SpeechStarted, Supposed
+from turngap.voice.events import (
+    Asked,
+    Dismissed,
+    DraftId,
+    EndpointMoved,
+    Event,
+    Heard,
+    NotHeard,
+    SpeechPaused,
+    SpeechStarted,
+    Supposed,
+)
 from turngap.voice.hearing import Hearing, Noticed
 from turngap.voice.keeping import Forgetting, Keeping
 from turngap.voice.listening import Listened, Listening
 from turngap.voice.manner import Manner, Parts
-from turngap.voice.protocols.door import ClientGone, Door, Packet
+from turngap.voice.protocols.door import (
+    Ask as AskFor,
+)
+from turngap.voice.protocols.door import (
+    AskAside,
+    Cancel,
+    ClientGone,
+    CommitTurn,
+    Configure,
+    CutShort,
+    Door,
+    DropTurn,
+    Forget,
+    Order,
+    Packet,
+    VoiceBegan,
+    VoiceEnded,
+    Wish,
+    Write,
+)
 from turngap.voice.turn import State, TurnMachine
 
 PREROLL_SAMPLES = VAD_RATE_HZ * 3 // 10
@@ -119,12 +150,17 @@ class Session:
             parts.recognizer, self._hearing.log, tasks=self._tasks, tell=self._listened, fail=self._not_heard
         )
         # Events are few, some for each pause and each reply, and deciding takes microseconds: it cannot fill up.
-        self._inbox: asyncio.Queue[tuple[Event, Noticed | None] | None] = asyncio.Queue()
+        self._inbox: asyncio.Queue[tuple[Event, Noticed | None] | Wish | None] = asyncio.Queue()
         self._idle = asyncio.Event()
         self._idle.set()
         self._onset = 0
+        self._announced = 0
+        """The turn of which the client knows that the user has begun it."""
+        self._asking = False
         self._contested = 0
         self._paused: Noticed | None = None
+        self._committed = 0
+        """Up to this sample the client has committed what was said."""
         self._wait = Wait("", Mark.PAUSE, 0)
         self._book: TurnBook | None = None
 
@@ -148,13 +184,16 @@ class Session:
 
     async def _hear(self) -> None:
         while (packet := await self._next_packet()) is not None:
+            if not isinstance(packet, Packet):
+                await self._wish(packet)
+                continue
             async for listened in self._hearing.feed(packet.samples, packet.at):
                 self._listen(listened.frame)
                 for noticed in listened.noticed:
                     self._notice(noticed)
         self._end_of_audio()
 
-    async def _next_packet(self) -> Packet | None:
+    async def _next_packet(self) -> Packet | Wish | None:
         """The next packet. A client that stops sending in the middle of a word has ended its turn."""
         while True:
             try:
@@ -237,6 +276,80 @@ class Session:
         if draft is not None:
             self._tell(NotHeard(at=self._clock(), id=draft, reason=str(error)))
 
+    # What the client wants.
+
+    async def _wish(self, wish: Wish) -> None:
+        """Have ``wish`` granted between what was noticed before and after it."""
+        if isinstance(wish, AskAside):
+            self._tasks.create_task(self._answering.ask_aside(wish))
+            return
+        if isinstance(wish, CutShort):
+            await self._answering.cut_short(wish.turn, wish.samples)
+            return
+        self._idle.clear()
+        self._inbox.put_nowait(wish)
+
+    def _grant(self, wish: Wish) -> list[Effect]:
+        machine, now = self._machine, self._clock()
+        match wish:
+            case Configure():
+                self._configure(wish)
+            case Write():
+                self._answering.write(wish)
+            case Forget(key=key):
+                self._answering.forget(key)
+            case CommitTurn():
+                return self._commit(now)
+            case DropTurn() if machine.state in (State.USER, State.PAUSED):
+                return machine.feed(Dismissed(at=now))
+            case Cancel():
+                return machine.feed(Dismissed(at=now))
+            case AskFor(order=order):
+                return self._ask(order, now)
+            case _:
+                pass
+        return []
+
+    def _configure(self, wanted: Configure) -> None:
+        self._answering.configure(wanted.order)
+        self._machine.answers = wanted.answers
+        self._machine.yield_floor(wanted.yielding)
+        if wanted.endpointing is not None:
+            self._policy = wanted.endpointing
+            self._hearing.follow(wanted.endpointing)
+
+    def _commit(self, now: Ns) -> list[Effect]:
+        """The turn is over here, whatever the policy thinks."""
+        state, end = self._machine.state, self._hearing.log.end
+        if state is State.PAUSED:
+            self._wait = Wait("commit", Mark.PAUSE, now, before=self._wait.reason)
+            return self._machine.feed(EndpointMoved(at=now, due=now))
+        if state is State.IDLE:
+            self._notice(Noticed(floor=Onset(start=self._committed)))
+        if state in (State.IDLE, State.USER):
+            pauses = [floor for floor in self._policy.end() if isinstance(floor, Pause)]
+            self._notice(Noticed(floor=Pause(speech_end=pauses[0].speech_end if pauses else end, endpoint=end)))
+        self._committed = end
+        return []
+
+    def _ask(self, order: Order, now: Ns) -> list[Effect]:
+        self._answering.order(order)
+        if self._book is not None:
+            self._book.ordered = True
+        else:
+            self._onset = self._hearing.log.end
+        self._asking = self._machine.state is State.IDLE
+        return self._machine.feed(Asked(at=now, text=self._answering.last_words))
+
+    def _take_asked(self, draft: DraftId, text: str, book: TurnBook) -> None:
+        self._asking = False
+        book.take_asked(draft, text, at=self._clock())
+        self._wait = Wait("asked", Mark.TRANSCRIPT, self._clock())
+
+    async def _announce(self, turn: int) -> None:
+        self._announced = turn
+        await self._door.tell(VoiceBegan(turn, self._onset * 1000 // VAD_RATE_HZ))
+
     # Deciding.
 
     def _tell(self, event: Event) -> None:
@@ -255,33 +368,47 @@ class Session:
             else:
                 if item is None:
                     return
-                event, noticed = item
-                if noticed is not None and isinstance(noticed.floor, Onset):
-                    self._onset = noticed.floor.start
-                elif noticed is not None:
-                    self._paused = noticed
-                effects = machine.feed(event)
+                effects = self._take(*item) if isinstance(item, tuple) else self._grant(item)
+            if effects and isinstance(effects[0], Hush):
+                for begun in (effect for effect in effects if isinstance(effect, BeginTurn)):
+                    await self._announce(begun.turn)  # before the reply ends, so that the client knows why
             for effect in effects:
                 await self._perform(effect, due)
             if machine.state is State.IDLE and self._book is None and self._inbox.empty():
                 self._idle.set()
 
+    def _take(self, event: Event, noticed: Noticed | None) -> list[Effect]:
+        if noticed is not None and isinstance(noticed.floor, Onset):
+            self._onset = noticed.floor.start
+        elif noticed is not None:
+            self._paused = noticed
+        return self._machine.feed(event)
+
     async def _perform(self, effect: Effect, due: Ns | None) -> None:
         if isinstance(effect, BeginTurn):
             self._begin(effect.turn)
             await self._answering.attend()
+            if not self._asking and self._announced < effect.turn:
+                await self._announce(effect.turn)
             return
         book, answering = self._book, self._answering
         assert book is not None
         match effect:
-            case GoOn():
+            case GoOn(turn=turn):
                 self._listening.resumed()
+                if self._announced < turn:
+                    await self._announce(turn)
+            case TakeAsked(id=draft, text=text):
+                self._take_asked(draft, text, book)
             case Transcribe(id=draft):
                 await self._transcribe(draft, book)
             case Draft(id=draft, text=text):
                 await answering.draft(draft, text, book)
             case Endpoint(id=draft):
                 self._endpoint(draft, due, book)
+                if draft.revision != book.asked:
+                    end = self._pause().speech_end
+                    await self._door.tell(VoiceEnded(draft.turn, end * 1000 // VAD_RATE_HZ))
             case Open(id=draft):
                 await answering.open(draft, self._listening.hypothesis.text, book)
             case Commit(id=draft):
@@ -291,7 +418,7 @@ class Session:
                 book.withdraw()
             case TakeFloor(id=draft):
                 self._consider(AgentSpeaks(speaks=True))
-                await answering.take_floor(book.texts.get(draft.revision, ""), book)
+                await answering.take_floor(draft, book.texts.get(draft.revision, ""), book)
             case Contest():
                 self._contest()
             case Understand(id=draft):

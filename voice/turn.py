@@ -7,6 +7,7 @@ A conversation is a sequence of turns; a turn is what the user says and our answ
 holds the floor::
 
     IDLE ----------- the user begins ----------> USER
+    IDLE ----------- the client asks ----------> ANSWERING   what it wrote is the turn
     USER ----------- the voice pauses ---------> PAUSED      a transcript is asked for, then a reply drafted
     PAUSED --------- the user goes on ---------> USER        the draft is thrown away unheard
     PAUSED --------- the endpoint passes ------> ANSWERING   the draft may be heard as soon as it is there
@@ -21,6 +22,9 @@ holds the floor::
     CONTESTED ------ it was nothing -----------> AGENT       a cough, a "mhm": we go on where we stopped
     CONTESTED ------ it goes on, wordless -----> OVERLAPPED  a noise: we go on, and listen for words
     CONTESTED, OVERLAPPED -- words ------------> USER        a barge-in: we hush, and a new turn begins
+
+A client that decides by itself when it is answered turns :attr:`TurnMachine.answers` off: a turn is then kept when it is
+over, and answered only if it was asked for meanwhile. A client may also dismiss a turn, whoever has the floor.
 
 How a contest is decided is told in :mod:`turngap.voice.overlap`.
 
@@ -53,14 +57,17 @@ from turngap.voice.effects import (
     Hush,
     Open,
     SpeakOn,
+    TakeAsked,
     TakeFloor,
     Transcribe,
     Understand,
 )
 from turngap.voice.endpointing.wording import Claim
 from turngap.voice.events import (
+    Asked,
     AudioEnded,
     AudioStarted,
+    Dismissed,
     DraftId,
     EndpointMoved,
     Event,
@@ -128,8 +135,11 @@ class TurnMachine:
         open_after: Ns | None = None,
     ) -> None:
         self.state = State.IDLE
-        self._yielding = yielding
-        self._claims = no_words if yielding is Yielding.NEVER else claims
+        self.answers = True
+        """Whether a turn is answered that nobody has asked to be answered."""
+        self._wanted = True
+        self._all_claims = claims
+        self.yield_floor(yielding)
         self._decide = decide
         self._deadline = deadline
         self._draft_at_pause = draft_at_pause
@@ -149,6 +159,11 @@ class TurnMachine:
         self._failure: str | None = None
         self._alarms = 0
         self._overlap: Overlap | None = None
+
+    def yield_floor(self, yielding: Yielding) -> None:
+        """From now on give way so."""
+        self._yielding = yielding
+        self._claims = no_words if yielding is Yielding.NEVER else self._all_claims
 
     @property
     def live(self) -> DraftId:
@@ -199,6 +214,7 @@ class TurnMachine:
         self._live = DraftId(self._live.turn + 1, 0, 1)
         self._heard = self._drafted = None
         self._opening = self._excusing = False
+        self._wanted = self.answers
         self._alarms = 0
         self.state = State.USER
         yield BeginTurn(self._live.turn, self._onset)
@@ -274,11 +290,44 @@ class TurnMachine:
             yield from self._commit()
 
     def _commit(self) -> Iterator[Effect]:
-        if self._heard:
+        if not self._heard:
+            yield from self._end_turn(Outcome.NO_WORDS)
+        elif self._wanted:
             yield from self._draft_known()
             yield Commit(self._live)
         else:
-            yield from self._end_turn(Outcome.NO_WORDS)
+            yield TakeFloor(self._live)
+            yield from self._end_turn(Outcome.UNASKED)
+
+    # What the client decides.
+
+    def _ask(self, event: Asked) -> Iterator[Effect]:
+        self._onset = event.at
+        yield from self._new_turn()
+        self._wanted = True
+        self._live = self._live._replace(revision=1)
+        self._heard = event.text
+        yield TakeAsked(self._live, event.text)
+        yield from self._endpoint(event.at)
+
+    def _want(self, event: Asked) -> Iterator[Effect]:
+        self._wanted = True
+        yield from ()
+
+    def _dismiss(self, event: Dismissed) -> Iterator[Effect]:
+        """What was said is kept if it was over."""
+        if self.state is State.ANSWERING and self._heard and not self._excusing:
+            yield TakeFloor(self._live)
+        if self._drafted is not None or self._opening:
+            yield Discard(self._live)
+        yield from self._end_turn(Outcome.INTERRUPTED)
+
+    def _dismiss_heard(self, event: Dismissed) -> Iterator[Effect]:
+        yield Hush(self._live)
+        yield from self._end_turn(Outcome.INTERRUPTED)
+
+    def _dismiss_contested(self, event: Dismissed) -> Iterator[Effect]:
+        yield from self._lose_floor()
 
     # Our part.
 
@@ -443,6 +492,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         SpeechStarted: _M._begin,
         SpeechPaused: _M._ignore,  # the end of what we decided not to hear
         EndpointMoved: _M._ignore,
+        Asked: _M._ask,
+        Dismissed: _M._ignore,
     },
     State.USER: {
         SpeechStarted: _M._ignore,  # the onset that took the floor from us, reported again
@@ -454,6 +505,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._ignore,
         AudioStarted: _M._ignore,  # discarded in the same breath; the session clears what slipped out
         AudioEnded: _M._ignore,
+        Asked: _M._want,
+        Dismissed: _M._dismiss,
     },
     State.PAUSED: {
         SpeechStarted: _M._resume,
@@ -465,6 +518,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._fail_early,
         AudioStarted: _M._take_floor_after_all,
         AudioEnded: _M._yield_floor,
+        Asked: _M._want,
+        Dismissed: _M._dismiss,
     },
     State.ANSWERING: {
         SpeechStarted: _M._resume,  # nothing was heard: the turn is reopened
@@ -476,6 +531,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._fail_late,
         AudioStarted: _M._take_floor,
         AudioEnded: _M._yield_floor,  # a reply without an audible sample
+        Asked: _M._want,
+        Dismissed: _M._dismiss,
     },
     State.OPENING: {
         SpeechStarted: _M._resume,
@@ -487,6 +544,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._fail_late,
         AudioStarted: _M._ignore,
         AudioEnded: _M._ignore,  # of an attempt that is over
+        Asked: _M._want,
+        Dismissed: _M._dismiss_heard,
     },
     State.AGENT: {
         SpeechStarted: _M._contest,
@@ -498,6 +557,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._break_off,
         AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._yield_floor,
+        Asked: _M._ignore,
+        Dismissed: _M._dismiss_heard,
     },
     State.CONTESTED: {
         SpeechStarted: _M._voice_is_back,
@@ -509,6 +570,8 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._hand_over,  # its last samples were on their way
+        Asked: _M._ignore,
+        Dismissed: _M._dismiss_contested,
     },
     State.OVERLAPPED: {
         SpeechStarted: _M._voice_is_back,
@@ -520,5 +583,7 @@ TRANSITIONS: Final[dict[State, dict[type[Event], _Transition]]] = {
         ReplyFailed: _M._break_off_and_hear,
         AudioStarted: _M._go_on_speaking,
         AudioEnded: _M._hand_over,
+        Asked: _M._ignore,
+        Dismissed: _M._dismiss_contested,
     },
 }

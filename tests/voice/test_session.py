@@ -30,7 +30,7 @@ from turngap.voice.endpointing.protocol import Endpointing, TurnEndModel
 from turngap.voice.endpointing.weighing import Weighing
 from turngap.voice.endpointing.wording import Claim
 from turngap.voice.manner import Manner, Parts, Speculation, forgetting, unknown
-from turngap.voice.protocols.door import ClientGone, Packet
+from turngap.voice.protocols.door import ClientGone, News, Packet
 from turngap.voice.session import Session
 from turngap.voice.tts.protocol import Speech
 from turngap.voice.tts.registry import make_synthesizer
@@ -93,6 +93,9 @@ class ScriptedDoor:
 
     async def turn(self, report: Mapping[str, Any]) -> None:
         self._note("turn", dict(report))
+
+    async def tell(self, news: News) -> None:
+        """This client does not ask for it."""
 
     async def error(self, code: str, message: str, remedy: str) -> None:
         self._note("error", code)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import Clock
 from turngap.voice.audio.echo import EchoCanceller
-from turngap.voice.protocols.door import Door, Packet
+from turngap.voice.protocols.door import Door, News, Packet, Wish
 
 
 class OverheardDoor:
@@ -23,7 +23,7 @@ class OverheardDoor:
     def rate_hz(self) -> int:
         return self._door.rate_hz
 
-    async def packet(self) -> Packet | None:
+    async def packet(self) -> Packet | Wish | None:
         return await self._door.packet()
 
     async def audio(self, samples: NDArray[np.float32]) -> None:
@@ -43,6 +43,9 @@ class OverheardDoor:
 
     async def turn(self, report: Mapping[str, Any]) -> None:
         await self._door.turn(report)
+
+    async def tell(self, news: News) -> None:
+        await self._door.tell(news)
 
     async def error(self, code: str, message: str, remedy: str) -> None:
         await self._door.error(code, message, remedy)

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from turngap.budget.clock import Clock
 from turngap.budget.errors import ClientError
 from turngap.voice.audio.pcm import to_pcm16
-from turngap.voice.protocols.door import ClientGone, Packet
+from turngap.voice.protocols.door import ClientGone, News, Packet
 from turngap.voice.protocols.pcm import Audio, ClientMessage, End, PcmProtocol, Start
 
 SLOW_S: Final = 10.0
@@ -78,6 +78,9 @@ class PcmDoor:
     async def turn(self, report: Mapping[str, Any]) -> None:
         if "turn" in self._protocol.start.events:
             await self._send_fields(type="turn", **report)
+
+    async def tell(self, news: News) -> None:
+        """This protocol has no words for it."""
 
     async def error(self, code: str, message: str, remedy: str) -> None:
         await self._send_fields(type="error", code=code, message=message, remedy=remedy)
