@@ -37,14 +37,16 @@ def with_tools(system: str, tools: Sequence[Tool], *, must: bool = False) -> str
     """The system prompt of a model that may call ``tools``, or has to."""
     if not tools:
         return system
-    listed = "\n".join(
-        json.dumps({"name": tool.name, "description": tool.description, "parameters": tool.parameters}) for tool in tools
-    )
+    listed = "\n".join(json.dumps(_listed(tool)) for tool in tools)
     when = "Call one of them now." if must else "Call one only if it is needed."
     return (
         f"{system}\n\nYou can call these functions:\n{listed}\n{when} To call, write only "
         f'{OPEN}{{"name": "...", "arguments": {{...}}}}{CLOSE}'
     ).strip()
+
+
+def _listed(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
 
 
 class Calls:

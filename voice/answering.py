@@ -69,6 +69,8 @@ class Answering:
         self._usual_order = Order()
         self._order = Order()
         """How the present reply is to be made."""
+        self._drafted = "", self._order
+        """The words that the present reply answers, and how it is made."""
         self._cuts: dict[int, str] = {}
         self._called: list[tuple[str, str]] = []
         self._spoken: dict[int, Playout | Writing] = {}
@@ -129,6 +131,7 @@ class Answering:
         await self._throw_away(book, Fate.MISSED)
         self._failed = None
         order = self._order_of(book, draft)
+        self._drafted = text, order
         self._synthesizer = Voiceless(self._clock) if order.written else self._voice
         reply = self._reply = Reply(draft, self._synthesizer, self._clock, tools=order.tools or ())
         released_by = Mark.TRANSCRIPT if draft.revision in book.texts else Mark.PAUSE
@@ -154,7 +157,8 @@ class Answering:
 
     def configure(self, order: Order) -> None:
         """From now on replies are made so, and :attr:`Order.instructions` is the system prompt."""
-        self._usual_order = replace(order, instructions=None)
+        self._usual_order = replace(order, instructions=None, written=order.written or None)
+        self._order = self._usual_order
         if order.instructions is not None:
             self._history.system = order.instructions
 
@@ -274,6 +278,12 @@ class Answering:
             book.layers.note(Layer.OPENER, Fate.MISSED)
         if self._playout is not None:
             self._play_on(draft, book)
+
+    async def follow_order(self, draft: DraftId, book: TurnBook) -> None:
+        """Make the reply anew if it was drafted before the client said how."""
+        text, order = self._drafted
+        if order != self._order_of(book, draft):
+            await self.draft(draft, text, book)
 
     def commit(self, draft: DraftId, book: TurnBook) -> None:
         """Let the reply be heard as soon as it is there."""

@@ -1,7 +1,7 @@
 """The models of a server, made from its settings, and shared by its conversations."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,10 @@ from turngap.voice import ready
 from turngap.voice.asr.registry import make_recognizer
 from turngap.voice.audio.aec3 import canceller_maker
 from turngap.voice.endpointing.english import ENGLISH
+from turngap.voice.endpointing.hangover import Hangover
+from turngap.voice.endpointing.protocol import Endpointing
 from turngap.voice.endpointing.registry import ENDPOINTING
+from turngap.voice.endpointing.voicing import Voicing
 from turngap.voice.endpointing.wording import claim
 from turngap.voice.manner import Manner, Parts
 from turngap.voice.settings import Settings
@@ -38,6 +41,11 @@ REHEARSAL = (
     "Can I have a coffee, please?",
     "Can you help me?",
 )
+
+FOR_GOOD_MS = 24 * 3600 * 1000.0
+LEAVE_SHARE = 0.7
+"""A voice is gone at this share of the probability at which it began: our own 0.35 of 0.5."""
+PATIENCE = {"low": 2.0, "medium": 1.0, "auto": 1.0, "high": 0.5}
 
 PACKAGES = ("faster-whisper", "livekit", "onnxruntime", "piper-tts", "torch", "transformers", "websockets")
 
@@ -116,6 +124,16 @@ class Engine:
             learn=self._synthesizer.learn,
             canceller=self._canceller(),
         )
+
+    def policy(self, detection: Mapping[str, Any] | None) -> Endpointing:
+        """The endpointing that a Realtime client's ``turn_detection`` names; None leaves the turns to the client."""
+        if detection is None:
+            return Hangover(hangover_ms=FOR_GOOD_MS)
+        if detection["type"] == "server_vad":
+            enter = detection["threshold"]
+            voicing = Voicing(enter=enter, leave=enter * LEAVE_SHARE)
+            return Hangover(hangover_ms=detection["silence_duration_ms"], voicing=voicing)
+        return self._ears.policy(patience=PATIENCE[detection["eagerness"]])
 
     def manner(self) -> Manner:
         """How the agent behaves in the next conversation."""

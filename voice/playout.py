@@ -26,13 +26,11 @@ KEPT_PACKETS: Final = 2 * LEAD // (PACKET_MS * MS)
 class Playout:
     """The playing of one reply, from its commit to its last sample, perhaps with an opener before it.
 
-    :meth:`run` may be cancelled, and called again after :meth:`rewind`: it then goes on where it was. ``say`` is told the
-    words that the next audio begins with.
+    :meth:`run` may be cancelled, and called again after :meth:`rewind`: it then goes on where it was. ``say`` is told
+    the words that the next audio begins with.
     """
 
-    def __init__(
-        self, *, rate_hz: int, from_hz: int, clock: Clock, say: Callable[[str], Awaitable[None]]
-    ) -> None:
+    def __init__(self, *, rate_hz: int, from_hz: int, clock: Clock, say: Callable[[str], Awaitable[None]]) -> None:
         self.reply: Reply | None = None
         self.opener: Clause | None = None
         self.content_at: Ns | None = None

@@ -68,9 +68,7 @@ class Clause:
 class Reply:
     """Makes one reply. :meth:`run` does the work; cancelling it stops everything that belongs to it."""
 
-    def __init__(
-        self, draft: DraftId, synthesizer: Synthesizer, clock: Clock, *, tools: Sequence[Tool] = ()
-    ) -> None:
+    def __init__(self, draft: DraftId, synthesizer: Synthesizer, clock: Clock, *, tools: Sequence[Tool] = ()) -> None:
         self.id = draft
         self.page = DraftPage(draft.revision)
         self.audio: asyncio.Queue[Piece | None] = asyncio.Queue(QUEUED_PIECES)

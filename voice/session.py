@@ -152,11 +152,12 @@ class Session:
         # Events are few, some for each pause and each reply, and deciding takes microseconds: it cannot fill up.
         self._inbox: asyncio.Queue[tuple[Event, Noticed | None] | Wish | None] = asyncio.Queue()
         self._idle = asyncio.Event()
+        self._leaving = asyncio.Event()
         self._idle.set()
         self._onset = 0
         self._announced = 0
         """The turn of which the client knows that the user has begun it."""
-        self._asking = False
+        self._asking = self._manual = False
         self._contested = 0
         self._paused: Noticed | None = None
         self._committed = 0
@@ -170,7 +171,7 @@ class Session:
             async with self._tasks:
                 self._answering.prepare()
                 self._tasks.create_task(self._decide())
-                await self._hear()
+                await self._attend()
                 await self._idle.wait()
                 await self._answering.attend()  # there will be no turn to foresee
                 self._inbox.put_nowait(None)
@@ -179,6 +180,22 @@ class Session:
         finally:
             self._abandon()
             await self._answering.aclose()
+
+    def leave(self) -> None:
+        """End when the present turn does."""
+        self._leaving.set()
+
+    async def _attend(self) -> None:
+        """Hear the client out, or leave it between two turns."""
+        hearing = self._tasks.create_task(self._hear())
+        leaving = self._tasks.create_task(self._leave())
+        await asyncio.wait({hearing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (hearing, leaving):
+            task.cancel()
+
+    async def _leave(self) -> None:
+        await self._leaving.wait()
+        await self._idle.wait()
 
     # Hearing.
 
@@ -203,6 +220,8 @@ class Session:
                 self._end_of_audio()
 
     def _end_of_audio(self) -> None:
+        if self._manual:
+            return  # who holds a key down may be silent for as long as it likes
         for floor in self._policy.end():
             self._notice(Noticed(floor=floor))
 
@@ -313,6 +332,7 @@ class Session:
     def _configure(self, wanted: Configure) -> None:
         self._answering.configure(wanted.order)
         self._machine.answers = wanted.answers
+        self._manual = wanted.manual
         self._machine.yield_floor(wanted.yielding)
         if wanted.endpointing is not None:
             self._policy = wanted.endpointing
@@ -412,6 +432,7 @@ class Session:
             case Open(id=draft):
                 await answering.open(draft, self._listening.hypothesis.text, book)
             case Commit(id=draft):
+                await answering.follow_order(draft, book)
                 answering.commit(draft, book)
             case HoldBack(id=draft):
                 await answering.hold_back()

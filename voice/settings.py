@@ -51,6 +51,12 @@ class Settings:
     origins: str = _setting("", "web origins that may connect, beside this server's own, joined by commas")
     store: str = _setting("", "file that keeps every turn (default: the user's own; none: keep nothing)")
     keep: str = _setting("figures", "what of a turn is kept: figures, words (and figures), or audio (and both)")
+    tls_cert: str = _setting("", "PEM file with the certificate chain; with it the server speaks TLS")
+    tls_key: str = _setting("", "PEM file with its private key, if that is not in the same file")
+    idle: float = _setting(600.0, "seconds without a message after which a client is sent away")
+    longest: float = _setting(14400.0, "seconds that a conversation may last")
+    max_rate: float = _setting(500.0, "messages that a client may send in a second, in the long run")
+    drain: float = _setting(20.0, "seconds that running turns have to end after SIGTERM")
     max_sessions: int = _setting(16, "conversations at once; more are refused")
 
 

@@ -23,8 +23,8 @@ holds the floor::
     CONTESTED ------ it goes on, wordless -----> OVERLAPPED  a noise: we go on, and listen for words
     CONTESTED, OVERLAPPED -- words ------------> USER        a barge-in: we hush, and a new turn begins
 
-A client that decides by itself when it is answered turns :attr:`TurnMachine.answers` off: a turn is then kept when it is
-over, and answered only if it was asked for meanwhile. A client may also dismiss a turn, whoever has the floor.
+A client that decides by itself when it is answered turns :attr:`TurnMachine.answers` off: a turn is then kept when it
+is over, and answered only if it was asked for meanwhile. A client may also dismiss a turn, whoever has the floor.
 
 How a contest is decided is told in :mod:`turngap.voice.overlap`.
 

@@ -38,7 +38,9 @@ class Ears(Protocol):
 
     def listen(self) -> VoiceActivity: ...
 
-    def policy(self) -> Endpointing: ...
+    def policy(self, *, patience: float = 1.0) -> Endpointing:
+        """The policy of a new conversation; with more ``patience`` it waits longer, where it can."""
+        ...
 
     def turn_end(self) -> TurnEndModel | None:
         """For policies that ask; None for those that do not."""
@@ -90,16 +92,16 @@ class OurEars:
     def listen(self) -> VoiceActivity:
         return self._listen()
 
-    def policy(self) -> Endpointing:
+    def policy(self, *, patience: float = 1.0) -> Endpointing:
         voicing = Voicing(enter=self._enter, leave=self._leave)
         if self._name == "fixed":
-            return Hangover(hangover_ms=self._hangover_ms, voicing=voicing)
+            return Hangover(hangover_ms=self._hangover_ms * patience, voicing=voicing)
         return Weighing(
             voicing=voicing,
             asks=self._name in ASKING,
             lexicon=ENGLISH if self._name == "full" else None,
             certainty=self._certainty,
-            longest_ms=self._longest_ms,
+            longest_ms=self._longest_ms * patience,
         )
 
     def turn_end(self) -> TurnEndModel | None:

@@ -47,6 +47,8 @@ class Configure:
     endpointing: Endpointing | None = None
     yielding: Yielding
     answers: bool
+    manual: bool = False
+    """Whether only the client tells where a turn ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,38 +1,29 @@
 """The raw PCM front door on a real websocket."""
 
-import asyncio
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
 
 from turngap.budget.clock import Clock
 from turngap.budget.errors import ClientError
 from turngap.voice.audio.pcm import to_pcm16
-from turngap.voice.protocols.door import ClientGone, News, Packet
+from turngap.voice.protocols.door import News, Packet
 from turngap.voice.protocols.pcm import Audio, ClientMessage, End, PcmProtocol, Start
-
-SLOW_S: Final = 10.0
-"""A client that does not take what it is sent for so long is sent away: audio this late is of no use to it."""
-
-MOST_ERRORS: Final = 20
-"""A client that keeps sending what it may not send is not going to learn it."""
+from turngap.voice.protocols.wire import Wire
 
 
 class PcmDoor:
     """One connection that speaks :mod:`turngap.voice.protocols.pcm`. Call :meth:`open` first."""
 
-    def __init__(self, connection: ServerConnection, clock: Clock) -> None:
-        self._connection = connection
+    def __init__(self, wire: Wire, clock: Clock) -> None:
+        self._wire = wire
         self._clock = clock
         self._protocol = PcmProtocol()
         self._waiting: list[Packet] = []
         self._ended = False
-        self._errors = 0
 
     @property
     def rate_hz(self) -> int:
@@ -63,7 +54,7 @@ class PcmDoor:
         return None
 
     async def audio(self, samples: NDArray[np.float32]) -> None:
-        await self._send(to_pcm16(samples))
+        await self._wire.send(to_pcm16(samples))
 
     async def clear(self) -> None:
         await self._send_fields(type="clear")
@@ -87,31 +78,12 @@ class PcmDoor:
 
     async def _message(self) -> ClientMessage:
         while True:
-            try:
-                message = await self._connection.recv()
-            except ConnectionClosed as closed:
-                raise ClientGone from closed
+            message = await self._wire.receive()
             try:
                 return self._protocol.read(message)
             except ClientError as error:
-                await self._refuse(error)
-
-    async def _refuse(self, error: ClientError) -> None:
-        await self.error(error.code, error.message, error.remedy)
-        self._errors += 1
-        if self._errors >= MOST_ERRORS:
-            await self._connection.close(1008, "too many messages that cannot be read")
-            raise ClientGone
+                await self.error(error.code, error.message, error.remedy)
+                await self._wire.refused()
 
     async def _send_fields(self, **fields: Any) -> None:
-        await self._send(json.dumps(fields, ensure_ascii=False))
-
-    async def _send(self, message: str | bytes) -> None:
-        try:
-            async with asyncio.timeout(SLOW_S):
-                await self._connection.send(message)
-        except ConnectionClosed as closed:
-            raise ClientGone from closed
-        except TimeoutError as error:
-            self._connection.transport.abort()
-            raise ClientGone from error
+        await self._wire.send(json.dumps(fields, ensure_ascii=False))
