@@ -3,6 +3,7 @@ its input ends. Arguments are settings, ``name=value``."""
 
 import asyncio
 import sys
+from dataclasses import fields
 from typing import Any, Final
 
 from turngap.budget.clock import monotonic
@@ -21,7 +22,9 @@ FAKES: Final[dict[str, Any]] = {
 
 
 async def main(words: list[str]) -> None:
-    given = dict(word.split("=", 1) for word in words)
+    kinds = {setting.name: type(setting.default) for setting in fields(Settings)}
+    named = dict(word.split("=", 1) for word in words)
+    given = {name: kinds[name](value) for name, value in named.items()}
     settings = Settings(**{**FAKES, **given})
     engine = Engine(settings, find_model=find, clock=monotonic)
     server = Server(settings, engine, monotonic)

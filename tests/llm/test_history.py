@@ -45,3 +45,24 @@ def test_most_prompts_have_no_opener() -> None:
     assert parted(asked) == (asked, "")
     assert parted(()) == ((), "")
     assert parted((*asked, Message(Role.ASSISTANT, " "))) == (asked, "")
+
+
+def test_a_contribution_is_cut_short_and_taken_out_by_its_key() -> None:
+    history = History()
+    history.user("One", key="u")
+    history.assistant("Sure, one latte.", key="a")
+    history.user("Thanks", key="v")
+    history.revise("a", "Sure,")
+    assert [message.content for message in history.messages] == ["One", "Sure,", "Thanks"]
+    history.forget("a")
+    assert history.messages == (Message(Role.USER, "One Thanks"),), "roles alternate all the same"
+
+
+def test_a_contribution_is_put_where_it_was_said() -> None:
+    history = History()
+    history.add("b", Role.USER, "second")
+    history.add("a", Role.USER, "first", after="")
+    history.add("c", Role.ASSISTANT, "third", after="b")
+    history.add("d", Role.USER, "last", after="unknown")
+    assert [message.content for message in history.messages] == ["first second", "third", "last"]
+    assert history.messages_with("", system="Other.")[0] == Message(Role.SYSTEM, "Other.")

@@ -1,7 +1,7 @@
 """Twilio's Media Streams, bidirectional: what its messages mean, both ways. Pure.
 
 Twilio to us: ``connected``, ``start``, ``media`` (mu-law, 8 kHz, base64), ``dtmf``, ``mark`` (what we marked was
-played), ``stop``. Us to Twilio: ``media``, ``mark``, ``clear``. A key that the caller presses is read as words: "pressed 5".
+played), ``stop``. Us to Twilio: ``media``, ``mark``, ``clear``. A key that the caller presses is answered as words are.
 """
 
 import base64
