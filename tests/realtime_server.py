@@ -22,7 +22,7 @@ FAKES: Final[dict[str, Any]] = {
 
 
 async def main(words: list[str]) -> None:
-    kinds = {setting.name: type(setting.default) for setting in fields(Settings)}
+    kinds: dict[str, Any] = {setting.name: type(setting.default) for setting in fields(Settings)}
     named = dict(word.split("=", 1) for word in words)
     given = {name: kinds[name](value) for name, value in named.items()}
     settings = Settings(**{**FAKES, **given})

@@ -99,7 +99,7 @@ async def main(url: str, audio: bytes) -> None:
         await log.until("session.created")
         detection = {"type": "server_vad", "silence_duration_ms": 300}
         heard = {"turn_detection": detection, "transcription": {"model": "any"}}
-        session = {"type": "realtime", "tools": [TOOL], "audio": {"input": heard}}
+        session: Any = {"type": "realtime", "tools": [TOOL], "audio": {"input": heard}}
         await connection.session.update(session=session)
         await log.until("session.updated")
         await two_turns(connection, log, audio)

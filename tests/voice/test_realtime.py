@@ -29,7 +29,9 @@ from turngap.voice.protocols.door import (
     VoiceEnded,
     Write,
 )
+from turngap.voice.protocols.realtime.config import SEMANTIC
 from turngap.voice.protocols.realtime.core import Realtime, Received
+from turngap.voice.protocols.realtime.items import MOST_ITEMS
 from turngap.voice.turn import Yielding
 
 TONE = np.linspace(-0.5, 0.5, 480).astype(np.float32)
@@ -82,7 +84,7 @@ def replied(realtime: Realtime, turn: int = 1) -> str:
     return str(events[-1]["item_id"])
 
 
-def text_item(text: str = "hi", **fields: Any) -> dict[str, Any]:
+def text_item(text: Any = "hi", **fields: Any) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}], **fields}
 
 
@@ -433,3 +435,29 @@ def test_any_message_is_answered_with_events_and_known_wishes(said: list[str]) -
         if "error" in types(received.events):
             assert (received.samples, received.wishes) == (None, [])
     assert len(set(ids)) == len(ids)
+
+
+def test_a_client_may_commit_while_a_detector_listens() -> None:
+    realtime = protocol()
+    assert realtime.tell(VoiceEnded(1, 5)) == []
+    configure(realtime, audio={"input": {"transcription": {"model": "any"}, "turn_detection": dict(SEMANTIC)}})
+    started = realtime.tell(VoiceBegan(1, 0))[0]
+    say(realtime, "input_audio_buffer.append", audio=pcm(3000))
+    received = say(realtime, "input_audio_buffer.commit")
+    assert received.events[0]["type"] == "input_audio_buffer.speech_stopped"
+    assert received.events[0]["item_id"] == started["item_id"]
+    assert types(realtime.heard("")) == ["conversation.item.input_audio_transcription.completed"]
+
+
+def test_what_was_said_aloud_elsewhere_can_be_told_as_words() -> None:
+    part = {"type": "input_audio", "audio": "", "transcript": "hi"}
+    wish = say(protocol(), "conversation.item.create", item=text_item(content=[part])).wishes[0]
+    assert wish == Write(key=wish.key, role="user", text="hi", after=None)  # type: ignore[arg-type,union-attr]
+
+
+def test_of_a_very_long_conversation_the_oldest_items_are_forgotten() -> None:
+    realtime = protocol()
+    for number in range(MOST_ITEMS + 1):
+        say(realtime, "conversation.item.create", item=text_item(id=str(number)))
+    assert refusal(say(realtime, "conversation.item.retrieve", item_id="0"))["code"] == "item_not_found"
+    assert say(realtime, "conversation.item.retrieve", item_id="1").events[0]["item"]["id"] == "1"

@@ -12,7 +12,7 @@ import pytest
 
 from turngap.voice.audio.pcm import to_pcm16
 from turngap.voice.audio.resample import Resampler
-from turngap.voice.client.clips import read
+from turngap.voice.client.recording import read
 from turngap.voice.models.store import find
 
 TESTS = Path(__file__).parent.parent

@@ -132,7 +132,8 @@ def test_a_call_is_answered_and_marked_and_keys_are_heard() -> None:
     async def test(url: str) -> None:
         async with connect(url.replace("/v1/pcm", "/v1/twilio"), proxy=None) as client:
             calling = asyncio.create_task(call(client))
-            marks, played = [], 0
+            marks: list[tuple[str, int]] = []
+            played = 0
             while len(marks) < 2:
                 message = json.loads(await client.recv())
                 assert message["streamSid"] == "MZ1"

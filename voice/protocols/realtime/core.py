@@ -293,7 +293,7 @@ class Realtime:
                 yield from response.call(call, key=f"call:{number}:0")
             case CutTo(turn=number, text=text):
                 self._cut(number, text)
-            case Aside():
+            case _:
                 yield from self._beside(news)
 
     def _began(self, number: int, at_ms: int) -> Iterator[Fields]:

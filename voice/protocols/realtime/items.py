@@ -37,9 +37,6 @@ class Items:
     def __init__(self) -> None:
         self._items: list[Item] = []
 
-    def __len__(self) -> int:
-        return len(self._items)
-
     @property
     def last_id(self) -> str | None:
         return self._items[-1].id if self._items else None
