@@ -444,7 +444,8 @@ class Realtime:
 def ended(response: Response, report: Mapping[str, Any], *, cancelled: bool) -> Iterator[Fields]:
     """Events for the end of a response whose turn ended so."""
     outcome, notes = report["outcome"], report.get("notes", {})
-    status, details = "completed", None
+    status = "completed"
+    details: Fields | None = None
     if outcome == "interrupted":
         status = "cancelled"
         details = {"type": "cancelled", "reason": "client_cancelled" if cancelled else "turn_detected"}
@@ -502,4 +503,5 @@ def _metadata(given: object) -> dict[str, str]:
 
 def _error(error: ClientError, event_id: object, *, kind: str = "invalid_request_error") -> Fields:
     body: Fields = {"type": kind, "code": error.code, "message": error.message, "param": error.remedy or None}
-    return {"type": "error", "error": {**body, "event_id": event_id if isinstance(event_id, str) else None}}
+    own = event_id if isinstance(event_id, str) else None
+    return {"type": "error", "error": {**body, "event_id": own}}
