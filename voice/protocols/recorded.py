@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import SECOND, Clock
 from turngap.budget.store.changes import Audio
-from turngap.voice.protocols.door import Door, Packet
+from turngap.voice.protocols.door import Door, News, Packet, Wish
 
 LONGEST_S: Final = 60
 """Of silence and speech before the end of a turn, at most."""
@@ -41,9 +41,9 @@ class RecordedDoor:
         self._user, self._agent = [], []
         return lambda: tape(user, agent, rate_hz)
 
-    async def packet(self) -> Packet | None:
+    async def packet(self) -> Packet | Wish | None:
         packet = await self._door.packet()
-        if packet is not None:
+        if isinstance(packet, Packet):
             # A packet has been spoken before it comes, and none overlaps the one before it.
             start = max(self._heard_until, self._position() - len(packet.samples))
             self._heard_until = start + len(packet.samples)
@@ -71,6 +71,9 @@ class RecordedDoor:
 
     async def turn(self, report: Mapping[str, Any]) -> None:
         await self._door.turn(report)
+
+    async def tell(self, news: News) -> None:
+        await self._door.tell(news)
 
     async def error(self, code: str, message: str, remedy: str) -> None:
         await self._door.error(code, message, remedy)
