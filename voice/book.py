@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from turngap.budget.account import Account
+from turngap.budget.account import Account, Tile
 from turngap.budget.allowance import Budget
 from turngap.budget.clock import Ns, milliseconds
 from turngap.budget.ledger import Outcome, TurnLedger, Wording
@@ -142,6 +142,7 @@ class TurnBook:
             "culprit": account.culprit.value if account and account.culprit else None,
             "verdict": account.sentence() if account else self.failure,
             "path": [mark.value for mark in account.path] if account else [],
+            "tiles": [_tile(tile, account) for tile in account.tiles] if account else [],
             **_times(wording),
             "notes": dict(wording.notes),
             "ledger": self.ledger.to_json(),
@@ -151,6 +152,15 @@ class TurnBook:
         if not self.opener:
             return None if account is None else milliseconds(account.gap)
         return None if self.content_at is None or start is None else milliseconds(self.content_at - start.at)
+
+
+def _tile(tile: Tile, account: Account) -> dict[str, Any]:
+    start = account.tiles[0].start  # the tiles cover the gap, so that the first begins at the speech end
+    return {
+        "stage": tile.stage.value,
+        "start_ms": milliseconds(tile.start - start),
+        "end_ms": milliseconds(tile.end - start),
+    }
 
 
 def _times(wording: Wording) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from turngap.budget.clock import milliseconds, monotonic
 from turngap.budget.errors import ConfigurationError
 from turngap.budget.store.place import place
 from turngap.budget.store.recorder import Recorder
+from turngap.voice.protocols.pcm import PATH
 from turngap.voice.settings import Settings, add_arguments, gather
 
 KEEP: Final = ("figures", "words", "audio")
@@ -54,7 +55,7 @@ async def _serve(settings: Settings) -> None:
             _say(f"run {recorder.run}")
         settle_down()
         _say(f"warm after {milliseconds(monotonic() - began) / 1000:.1f} s")
-        await server.run(lambda url: _say(f"listening on {url}"))
+        await server.run(_invite)
     finally:
         await engine.aclose()
         if recorder is not None:
@@ -89,6 +90,11 @@ def settle_down() -> None:
     gc.enable()
     # A thread that wants to go on waits this long for one that computes in Python; 5 ms is the default.
     sys.setswitchinterval(0.001)
+
+
+def _invite(url: str) -> None:
+    _say(f"talk to it in a browser at {url.replace('ws', 'http', 1).removesuffix(PATH)}/")
+    _say(f"listening on {url}")
 
 
 def _say(line: str) -> None:

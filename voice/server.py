@@ -23,6 +23,7 @@ from turngap.budget.errors import ConfigurationError, StageError
 from turngap.budget.store.recorder import Recorder
 from turngap.voice.engine import Engine
 from turngap.voice.keeping import Forgetting, Keeping, Kept
+from turngap.voice.models.store import find
 from turngap.voice.protocols import pcm, twilio
 from turngap.voice.protocols.door import ClientGone, Door
 from turngap.voice.protocols.pcm_door import PcmDoor
@@ -35,6 +36,7 @@ from turngap.voice.pulse import Pulse
 from turngap.voice.session import Session
 from turngap.voice.settings import Settings
 from turngap.voice.turn import Yielding
+from turngap.voice.web.pages import Pages
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,7 @@ class Server:
         self._sessions = 0
         self._served = 0
         self._pulse = Pulse(clock)
+        self._pages = Pages(find_model=find)
         self._beating: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
         self._draining = asyncio.Event()
@@ -129,6 +132,8 @@ class Server:
         address = urlsplit(request.path)
         if address.path == HEALTH:
             return _respond(HTTPStatus.OK, self._health())
+        if page := self._pages.answer(address.path, request.headers.get("Host", "")):
+            return page
         if address.path not in PATHS:
             return _respond(HTTPStatus.NOT_FOUND, {"error": f"no such path; try {', '.join(PATHS)} or {HEALTH}"})
         if not self._known(request.headers, parse_qs(address.query).get("token", [""])[0]):
