@@ -1,23 +1,20 @@
-// One conversation with the server: sound goes out and comes in, and every turn is measured from both tracks.
+// One conversation as the page sees it: the sound devices, and the call that runs beside the page.
 
-import { measure } from "./heard.mjs";
-import { Line } from "./line.mjs";
 import { Sound } from "./sound.mjs";
-import { Track } from "./track.mjs";
 
 export class Conversation {
   /**
-   * `on` is told: `line(state)` "open" or a break, `sound(state)`, `event(fields)` of the server, `turn(turn)` as the
-   * server's report with what this page heard beside it, and `level(rms)` of the microphone for each packet.
+   * `on` is told: `line(state)` "open" or a break, `sound(state)`, `event(fields)` of the server, `turn(turn)` with the
+   * server's report and what was heard beside it, and `level(peak)` of the microphone.
    */
   constructor({ token, on }) {
     this.token = token;
     this.on = on;
-    this.sound = new Sound({ onPacket: (packet) => this.packet(packet), onState: (state) => on.sound(state) });
-    this.line = null;
+    this.sound = new Sound({ onState: (state) => on.sound(state) });
+    this.call = null;
   }
 
-  /** Open the loudspeaker and the line; the microphone too, unless it is not wanted. */
+  /** Open the loudspeaker and the line; the microphone too, unless it is not wanted. Raises SoundError. */
   async open({ microphone, echoCancellation }) {
     try {
       await this.sound.open();
@@ -26,48 +23,26 @@ export class Conversation {
       await this.sound.close();
       throw error;
     }
-    this.line = new Line({
-      rateHz: this.sound.rateHz,
-      token: this.token,
-      on: {
-        open: () => this.opened(),
-        audio: (samples) => this.sound.play(samples),
-        event: (fields) => this.event(fields),
-        broken: (how) => this.on.line(how),
-      },
-    });
+    this.call = new Worker(new URL("call.mjs", import.meta.url), { type: "module" });
+    this.call.onmessage = ({ data }) => this.told(data);
+    const { port1, port2 } = new MessageChannel();
+    this.sound.connect(port1);
+    this.call.postMessage({ open: { rateHz: this.sound.rateHz, token: this.token }, port: port2 }, [port2]);
   }
 
   async close() {
-    this.line?.hangUp();
-    this.line = null;
+    if (this.call !== null) {
+      this.call.onmessage = null;
+      this.call.postMessage({ hangUp: true });
+    }
+    this.call = null;
     await this.sound.close();
   }
 
-  /** A new connection is a new conversation to the server, and its audio begins at 0. */
-  opened() {
-    this.sound.clear();
-    this.spoken = new Track(this.sound.rateHz);
-    this.heard = new Track(this.sound.rateHz);
-    this.on.line("open");
-  }
-
-  packet({ spoken, heard, ...playout }) {
-    this.on.level(Math.sqrt(spoken.reduce((sum, sample) => sum + sample * sample, 0) / spoken.length), playout);
-    if (!this.line?.isOpen) return;
-    this.line.send(spoken);
-    this.spoken.feed(spoken);
-    this.heard.feed(heard);
-  }
-
-  event(fields) {
-    if (fields.type === "clear") this.sound.clear();
-    if (fields.type === "turn") {
-      const heard = measure(this.spoken, this.heard, { onsetS: fields.onset_s, endS: fields.speech_end_s });
-      // An excuse for a failure is heard as well, and is no answer.
-      const answered = fields.reported_gap_ms !== null;
-      this.on.turn({ report: fields, heard: answered ? heard : { ...heard, gapMs: null, timingGapMs: null } });
-    }
-    this.on.event(fields);
+  told({ line, event, turn, level }) {
+    if (line) this.on.line(line);
+    if (turn) this.on.turn({ ...turn, deviceMs: this.sound.deviceMs });
+    if (event) this.on.event(event);
+    if (level !== undefined) this.on.level(level);
   }
 }

@@ -1,7 +1,9 @@
 // Both directions of the conversation in one node of the audio thread, and so on one clock.
 //
-// In one call it takes what the microphone gave and says what the loudspeaker gets. Both go to the page in packets of
-// the same samples: what was spoken while what was heard, to the sample, is known without asking any clock.
+// At each call it takes what the microphone gave and says what the loudspeaker gets. Both go out in packets of the
+// same samples: what was spoken while what was heard, to the sample, is known without asking any clock.
+//
+// The page hands it one end of a channel, whose other end is the call's (call.mjs): {play} and {clear} come in by it.
 
 import { Playout } from "./playout.mjs";
 
@@ -14,7 +16,13 @@ class Duplex extends AudioWorkletProcessor {
     this.size = Math.round(PACKET_S * sampleRate);
     this.mono = new Float32Array(128);
     this.renew();
-    this.port.onmessage = ({ data }) => {
+    this.wire = null;
+    this.port.onmessage = ({ data }) => this.connect(data.wire);
+  }
+
+  connect(wire) {
+    this.wire = wire;
+    wire.onmessage = ({ data }) => {
       if (data.play) this.playout.push(data.play);
       if (data.clear) this.playout.clear();
     };
@@ -35,9 +43,8 @@ class Duplex extends AudioWorkletProcessor {
   }
 
   send() {
-    const { spoken, heard, playout } = this;
-    const state = { queued: playout.queued, cushion: playout.cushion, holes: playout.holes };
-    this.port.postMessage({ spoken, heard, ...state }, [spoken.buffer, heard.buffer]);
+    const { spoken, heard } = this;
+    this.wire?.postMessage({ spoken, heard }, [spoken.buffer, heard.buffer]);
     this.renew();
   }
 

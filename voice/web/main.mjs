@@ -57,11 +57,12 @@ const on = {
     captions.event(fields);
   },
   turn(turn) {
-    turns.add({ ...turn, deviceMs: conversation.sound.deviceMs });
+    turns.add(turn);
   },
-  level(rms) {
-    // -60 dBFS is an empty bar, -10 a full one.
-    byId("level").style.width = `${Math.max(0, Math.min(100, 2 * (20 * Math.log10(rms + 1e-9) + 60)))}%`;
+  level(peak) {
+    // -50 dBFS is an empty bar, 0 a full one. Scaled, not sized: nothing has to be laid out anew.
+    const share = (20 * Math.log10(peak + 1e-9) + 50) / 50;
+    byId("level").style.transform = `scaleX(${Math.max(0, Math.min(1, share))})`;
   },
 };
 
@@ -90,7 +91,7 @@ async function stop({ quietly }) {
   conversation = null;
   listening = broken = false;
   byId("start").textContent = "Start talking";
-  byId("level").style.width = "0";
+  byId("level").style.transform = "scaleX(0)";
   applyMode();
   await ended?.close();
   if (ended !== null && !quietly) say("idle", "Not connected");

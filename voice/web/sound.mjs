@@ -1,4 +1,4 @@
-// Microphone, recordings and loudspeaker, as one source of packets. The browser's audio devices meet the page here.
+// Microphone, recordings and loudspeaker: where the browser's sound devices meet the page.
 
 const HIGHEST_HZ = 48_000; // what the server takes at most
 
@@ -6,9 +6,8 @@ const HIGHEST_HZ = 48_000; // what the server takes at most
 export class SoundError extends Error {}
 
 export class Sound {
-  /** `onPacket` is given both sides of each 20 ms, `onState` "running" or what the browser made of it. */
-  constructor({ onPacket, onState }) {
-    this.onPacket = onPacket;
+  /** `onState` is told "running", or what the browser made of it. */
+  constructor({ onState }) {
     this.onState = onState;
     this.context = null;
     this.stream = null;
@@ -36,7 +35,6 @@ export class Sound {
     context.onstatechange = () => this.onState(context.state);
     await context.audioWorklet.addModule(new URL("duplex.mjs", import.meta.url));
     this.duplex = new AudioWorkletNode(context, "duplex", { outputChannelCount: [2], channelCount: 1 });
-    this.duplex.port.onmessage = ({ data }) => this.onPacket(data);
     this.duplex.connect(context.destination);
     this.gate = new GainNode(context, { gain: 1 });
     this.gate.connect(this.duplex);
@@ -85,12 +83,9 @@ export class Sound {
     this.recording = null;
   }
 
-  play(samples) {
-    this.duplex.port.postMessage({ play: samples }, [samples.buffer]);
-  }
-
-  clear() {
-    this.duplex.port.postMessage({ clear: true });
+  /** Have both sides of each 20 ms sent to this port, and take from it what is to be played. */
+  connect(port) {
+    this.duplex.port.postMessage({ wire: port }, [port]);
   }
 
   async close() {
