@@ -31,7 +31,9 @@ FLAGS: Final = (
 
 def chromium() -> str | None:
     """Where a Chromium is, if there is one."""
-    return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    return next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
 
 
 class Tab:
@@ -97,17 +99,13 @@ class Tab:
             " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
-            await self.call(
-                "Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1
-            )
+            await self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 
     async def key(self, kind: str, key: str, code: str) -> None:
         """``keyDown`` or ``keyUp`` of a key."""
         text = {"text": key} if kind == "keyDown" and len(key) == 1 else {}
         number = {"Space": 32, "Tab": 9, "Enter": 13}.get(code, 0)
-        await self.call(
-            "Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number, **text
-        )
+        await self.call("Input.dispatchKeyEvent", type=kind, key=key, code=code, windowsVirtualKeyCode=number, **text)
 
     async def resize(self, width: int, height: int, *, dark: bool, phone: bool = False) -> None:
         await self.call(
@@ -185,11 +183,12 @@ async def _tab(connection: ClientConnection) -> AsyncIterator[Tab]:
     attach = {"targetId": target["targetId"], "flatten": True}
     await connection.send(json.dumps({"id": 2, "method": "Target.attachToTarget", "params": attach}))
     tab = Tab(connection, (await _result(connection, 2))["sessionId"])
-    async with asyncio.TaskGroup() as tasks:
-        listening = tasks.create_task(tab.listen())
+    listening = asyncio.create_task(tab.listen())
+    try:
         for domain in ("Page", "Runtime", "Log", "Network"):
             await tab.call(f"{domain}.enable")
         yield tab
+    finally:
         listening.cancel()
 
 

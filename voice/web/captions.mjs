@@ -23,7 +23,6 @@ export class Captions {
     byId("stable").textContent = stable;
     byId("unstable").textContent = unstable;
     this.live.hidden = !(stable || unstable);
-    this.follow(this.live);
   }
 
   settle({ role, text }) {
@@ -66,12 +65,12 @@ export class Captions {
     byId("captions-hint").hidden = true;
     this.log.append(item);
     if (this.log.children.length > KEPT) this.log.firstElementChild.remove();
-    this.follow(item);
+    this.follow();
   }
 
   /** Keep the latest words in sight, within their own box only. */
-  follow(item) {
+  follow() {
     const box = this.log.parentElement;
-    box.scrollTop = item.offsetTop;
+    box.scrollTop = box.scrollHeight;
   }
 }

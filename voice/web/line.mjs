@@ -12,6 +12,7 @@ export class Line {
     this.token = token;
     this.on = on;
     this.failures = 0;
+    this.known = false; // whether this server ever let us in: then a refusal is but a server that is starting
     this.timer = null;
     this.dial();
   }
@@ -39,10 +40,9 @@ export class Line {
     url.hash = "";
     url.search = this.token ? new URLSearchParams({ token: this.token }) : "";
     const socket = new WebSocket(url);
-    let opened = false;
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
-      opened = true;
+      this.known = true;
       this.failures = 0;
       const start = { type: "start", sample_rate: this.rateHz, channels: 1, events: ["hypothesis", "turn"] };
       socket.send(JSON.stringify(start));
@@ -52,14 +52,14 @@ export class Line {
       if (typeof data === "string") this.on.event(JSON.parse(data));
       else this.on.audio(fromPcm16(data));
     };
-    socket.onclose = ({ code, reason }) => this.broke({ code, reason, opened });
+    socket.onclose = ({ code, reason }) => this.broke({ code, reason });
     this.socket = socket;
   }
 
   async broke(how) {
     this.failures += 1;
     const { socket } = this;
-    const meant = explain({ ...how, reached: how.opened || (await health()) !== null });
+    const meant = explain({ ...how, opened: this.known, reached: this.known || (await health()) !== null });
     if (socket.onclose === null) return; // hung up meanwhile
     const inMs = meant.again ? backoffMs(this.failures, Math.random()) : null;
     if (meant.again) this.timer = setTimeout(() => this.dial(), inMs);
