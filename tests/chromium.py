@@ -95,7 +95,8 @@ class Tab:
     async def click(self, selector: str) -> None:
         """Press the element as a pointer does, where it is on the screen."""
         place = await self.evaluate(
-            f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.scrollIntoView({{block: 'center'}});"
+            f"(() => {{ const e = document.querySelector({json.dumps(selector)});"
+            " e.scrollIntoView({block: 'center'});"
             " const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
@@ -115,10 +116,10 @@ class Tab:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         await self.call("Emulation.setEmulatedMedia", features=[scheme])
 
-    async def screenshot(self, path: Path) -> None:
-        """The whole page, as tall as it is."""
+    async def screenshot(self) -> bytes:
+        """The whole page as a PNG, as tall as it is."""
         shot = await self.call("Page.captureScreenshot", captureBeyondViewport=True)
-        path.write_bytes(base64.b64decode(shot["data"]))
+        return base64.b64decode(shot["data"])
 
 
 def _problem(said: dict[str, Any]) -> str | None:
@@ -151,9 +152,11 @@ async def browsing(*, microphone: Path | None = None, refuse: bool = False) -> A
             start_new_session=True,
         )  # fmt: skip
         try:
-            async with connect(await _address(process), max_size=None, proxy=None) as connection:
-                async with _tab(connection) as tab:
-                    yield tab
+            async with (
+                connect(await _address(process), max_size=None, proxy=None) as connection,
+                _tab(connection) as tab,
+            ):
+                yield tab
         finally:
             with suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)

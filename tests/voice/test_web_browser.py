@@ -95,11 +95,14 @@ def in_browser(
     """Run ``test`` with the page open; whatever the browser complained of fails it."""
 
     async def run() -> None:
-        async with asyncio.timeout(120), hosting(**settings) as host:
-            async with browsing(microphone=microphone, refuse=refuse) as tab:
-                await tab.open(host.url)
-                await test(tab, host)
-                assert tab.problems == []
+        async with (
+            asyncio.timeout(120),
+            hosting(**settings) as host,
+            browsing(microphone=microphone, refuse=refuse) as tab,
+        ):
+            await tab.open(host.url)
+            await test(tab, host)
+            assert tab.problems == []
 
     asyncio.run(run())
 

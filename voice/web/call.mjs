@@ -16,6 +16,7 @@ let line = null;
 let audio = null;
 let spoken = null;
 let heard = null;
+let cushion = 0;
 let loudest = 0;
 let packets = 0;
 
@@ -53,6 +54,7 @@ function begin(rateHz) {
 /** Both sides of the same 20 ms. */
 function exchange(packet) {
   tellLevel(packet.spoken);
+  cushion = packet.cushion;
   if (!line.isOpen || spoken === null) return;
   line.send(packet.spoken);
   spoken.feed(packet.spoken);
@@ -61,7 +63,9 @@ function exchange(packet) {
 
 function take(fields) {
   if (fields.type === "clear") audio.postMessage({ clear: true });
-  if (fields.type === "turn") postMessage({ turn: { report: fields, heard: listened(fields) } });
+  if (fields.type === "turn") {
+    postMessage({ turn: { report: fields, heard: listened(fields), cushionMs: (cushion / line.rateHz) * 1000 } });
+  }
   postMessage({ event: fields });
 }
 

@@ -44,7 +44,8 @@ class Duplex extends AudioWorkletProcessor {
 
   send() {
     const { spoken, heard } = this;
-    this.wire?.postMessage({ spoken, heard }, [spoken.buffer, heard.buffer]);
+    const { cushion } = this.playout;
+    this.wire?.postMessage({ spoken, heard, cushion }, [spoken.buffer, heard.buffer]);
     this.renew();
   }
 

@@ -1,12 +1,13 @@
 // What waits for the loudspeaker: a queue that adds as little delay as it can. Pure; the audio thread runs it.
 //
 // The server sends up to 200 ms ahead of real time, and that lead is what covers the jitter of the line. So the first
-// packet of a reply is played as it comes. Only where the line has shown that this is not enough (a reply that began
-// ran dry, and went on) the next replies wait at their beginning for as long as that hole was: the *cushion*. It is
-// bounded, and a reply without a hole takes a quarter of it away again.
+// packet of a reply is played as it comes. Only where the line has shown that this is not enough (two replies one after
+// the other ran dry and went on; one alone may be a server that was slow for once) those that follow wait at their
+// beginning, for as long as the shorter of the holes was: the *cushion*. It is bounded, and each reply that did not
+// need it takes a quarter of it away again.
 
 export const HOLE_S = 0.25; // a silence longer than this parts one reply from the next
-export const MOST_CUSHION_S = 0.12; // whoever needs more is better served by a hole than by a late answer
+export const MOST_CUSHION_S = 0.06; // whoever needs more is better served by a hole than by a late answer
 export const FADE_S = 0.004; // a voice that stops in mid-wave clicks
 const HELD_S = 30; // a server that paces its audio never comes near; one that does not must not fill the memory
 
@@ -50,7 +51,9 @@ export class Playout {
     this.dry = Infinity; // samples since the queue ran dry; nothing was ever played
     this.wait = 0;
     this.fading = 0;
-    this.clean = true;
+    this.longest = 0; // hole in this reply, and in the one before it
+    this.before = 0;
+    this.cut = false;
   }
 
   /** How many samples wait. */
@@ -69,7 +72,7 @@ export class Playout {
     this.fading = this.ring.length;
     this.wait = 0;
     this.dry = Infinity; // what comes next is another reply, however soon
-    this.clean = false; // a reply that was cut short shows nothing about the line
+    this.cut = true; // a reply that was cut short shows nothing about the line
   }
 
   /** Fill `out` with what is to be heard next. */
@@ -95,16 +98,20 @@ export class Playout {
     return sample * (this.fading / (FADE_S * this.rateHz));
   }
 
-  /** Something comes into the empty queue: the next reply, or the rest of one that ran dry. */
+  /** Something comes into the empty queue: the rest of a reply that ran dry, or the next one. */
   begin() {
     if (this.dry < HOLE_S * this.rateHz) {
       this.holes += 1;
-      this.clean = false;
-      this.cushion = Math.min(MOST_CUSHION_S * this.rateHz, Math.max(this.cushion, this.dry));
+      this.longest = Math.max(this.longest, this.dry);
       return;
     }
-    if (this.clean) this.cushion = Math.floor(this.cushion * 0.75);
-    this.clean = true;
+    if (!this.cut) {
+      const needed = Math.min(this.longest, this.before, MOST_CUSHION_S * this.rateHz);
+      this.cushion = Math.max(needed, Math.floor(this.cushion * 0.75));
+      this.before = this.longest;
+    }
+    this.longest = 0;
+    this.cut = false;
     this.wait = this.cushion;
   }
 }

@@ -6,8 +6,11 @@ import { layout, MEANING } from "./waterfall.mjs";
 const WIDE = 1000; // units of a bar's picture, whatever its width on the screen
 const THIN = 5; // that something happened must be seen, however short it was
 
-/** The turn as an element: `report` is the server's, `heard` is what this page measured, `deviceMs` of the devices. */
-export function turnView({ report, heard, deviceMs }) {
+/**
+ * The turn as an element: `report` is the server's, `heard` is what this page measured, `cushionMs` of it was spent in
+ * the page's own queue, and `deviceMs` come on top in the sound devices.
+ */
+export function turnView({ report, heard, cushionMs, deviceMs }) {
   const picture = layout(report, heard.gapMs);
   return element(
     "div",
@@ -19,8 +22,10 @@ export function turnView({ report, heard, deviceMs }) {
       report.text ? ` “${report.text}”` : "",
     ),
     picture === null ? element("p", { class: "verdict" }, silence(report)) : table(report, picture),
+    picture !== null &&
+      element("p", { class: "hint" }, `The dotted line is the budget, ${report.budget_ms} ms. Grey is work that nobody waited for.`),
     element("p", { class: report.culprit ? "verdict over" : "verdict" }, verdict(report, heard)),
-    ...asides(report, heard, deviceMs).map((aside) => element("p", { class: "aside" }, aside)),
+    ...[...asides(report, heard), ...ownDelays(cushionMs, deviceMs)].map((aside) => element("p", { class: "aside" }, aside)),
   );
 }
 
@@ -116,21 +121,22 @@ function verdict(report, heard) {
   return report.verdict ? `${report.verdict[0].toUpperCase()}${report.verdict.slice(1)}.` : "";
 }
 
-function* asidesOf(report, heard, deviceMs) {
+function* asides(report, heard) {
   if (report.reported_gap_ms !== null && heard.gapMs === null) yield "The gap could not be heard.";
   if (heard.timingGapMs !== null && report.reported_gap_ms !== null) {
     const apart = ms(heard.timingGapMs - report.reported_gap_ms);
     yield `Heard and reported ${apart} apart, speech end ${late(heard.speechEndErrorMs)}.`;
-    yield `Your sound devices add about ${ms(deviceMs)}, which no page can hear.`;
   }
   if (report.opener && report.first_content_gap_ms !== null) {
     yield `It began with “${report.opener}”; first content after ${ms(report.first_content_gap_ms)}.`;
   }
-  if (report.withdrawn_endpoints > 0) yield `You went on: ${report.withdrawn_endpoints} endpoints were taken back unheard.`;
+  const withdrawn = report.withdrawn_endpoints;
+  if (withdrawn > 0) yield `You went on: ${withdrawn} ${withdrawn > 1 ? "endpoints were" : "endpoint was"} taken back unheard.`;
 }
 
-function asides(report, heard, deviceMs) {
-  return [...asidesOf(report, heard, deviceMs)];
+function* ownDelays(cushionMs, deviceMs) {
+  if (cushionMs > 0) yield `The line was uneven, so ${ms(cushionMs)} of the heard gap were spent waiting for it here.`;
+  yield `Your sound devices add about ${ms(deviceMs)}, which no page can hear.`;
 }
 
 function late(error) {
