@@ -190,7 +190,7 @@ def test_a_voice_over_the_reply_takes_the_floor(tmp_path: Path) -> None:
         await tab.click("#start")
         await tab.until(f"{TURNS} === 1")
         words = await tab.evaluate(WORDS)
-        assert words[1].endswith(" interrupted")
+        assert words[1].endswith(" · interrupted")
         assert len(words[1]) < len(long_reply) / 2
         await tab.until("document.querySelectorAll('#log .user').length === 2")
 
@@ -239,7 +239,8 @@ def test_when_the_server_goes_away_the_page_says_so_and_comes_back(tmp_path: Pat
 
 
 def test_push_to_talk_lets_nothing_through_until_the_space_bar_is_held(tmp_path: Path) -> None:
-    people = spoken(tmp_path / "people.wav", *(["cards-005.wav", 0.1] * 12))
+    talking: list[str | float] = ["cards-005.wav", 0.1]
+    people = spoken(tmp_path / "people.wav", *(talking * 12))
 
     async def test(tab: Tab, host: Host) -> None:
         await tab.click("[value=push]")

@@ -34,8 +34,8 @@ export class Captions {
   end({ outcome, text, failure }) {
     if (!this.live.hidden && text) this.add("user", text, "not answered");
     this.live.hidden = true;
-    if (outcome === "interrupted") this.mark("interrupted");
-    if (failure) this.mark("no reply: something failed");
+    if (failure) this.mark(failure);
+    else if (outcome === "interrupted") this.mark("interrupted");
   }
 
   /** Words of a conversation that the server has forgotten. */
@@ -51,14 +51,14 @@ export class Captions {
         { class: `line ${role}` },
         element("span", { class: "who" }, NAMES[role] ?? role),
         " ",
-        element("span", { class: "words" }, text, note && element("small", {}, ` ${note}`)),
+        element("span", { class: "words" }, text, note && element("small", {}, ` · ${note}`)),
       ),
     );
   }
 
   mark(note) {
     const words = this.log.lastElementChild?.querySelector(".words");
-    words?.append(element("small", {}, ` ${note}`));
+    words?.append(element("small", {}, ` · ${note}`));
   }
 
   append(item) {
