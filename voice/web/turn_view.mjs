@@ -107,6 +107,7 @@ function axis(picture) {
   const labels = picture.ticks.map(({ label, at }) => {
     const text = element("span", {}, label);
     text.style.left = `${100 * at}%`; // set by script, which the page's policy allows; an attribute it does not
+    if (at > 0.9) text.style.translate = "-100%"; // or it would stand over the heads of the figures
     return text;
   });
   return element("div", {}, ...labels);
