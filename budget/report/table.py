@@ -90,7 +90,8 @@ class RunTable:
 
     def _footnotes(self, glyphs: Glyphs) -> Iterator[Text]:
         run = self.run
-        if (simulated := (run["config"].get("llm") or {}).get("simulated")) is not None:
+        llm = run["config"].get("llm")  # of another server, whatever it says of itself
+        if isinstance(llm, Mapping) and (simulated := llm.get("simulated")) is not None:
             yield Text(f"  the language model's timing is SIMULATED: {simulated}", "bold yellow")
         if run["unexplained"]:
             turns = "1 turn" if run["unexplained"] == 1 else f"{run['unexplained']} turns"

@@ -12,7 +12,7 @@ from example_budget import EXAMPLE
 from rich.console import Console
 
 from turngap.budget.gate.bootstrap import difference, estimate
-from turngap.budget.gate.compare import compare
+from turngap.budget.gate.compare import compare, gaps
 from turngap.budget.gate.demands import Demands, Finding, judge_run
 from turngap.budget.gate.formats import annotations, junit
 from turngap.budget.gate.show import findings_table, sentence, show
@@ -32,7 +32,7 @@ def run(record: Record) -> Run:
     def run(gaps: Sequence[float], *, names: str = "clip", **changed: object) -> dict[str, object]:
         turns = [
             record(
-                turn=number, name=f"{names} {number % 400}", heard_gap_ms=gap, **{"residual_ms": gap / 10, **changed}
+                turn=number, name=f"{names} {number % 400}", **{"heard_gap_ms": gap, "residual_ms": gap / 10, **changed}
             )
             for number, gap in enumerate(gaps)
         ]
@@ -220,3 +220,9 @@ def test_options_that_make_no_sense_are_told_from_a_run_that_fails(
     with pytest.raises(SystemExit) as left:
         main(["check", run, *(run if word == "BASE" else word for word in words)])
     assert left.value.code == 2
+
+
+def test_a_turn_whose_gap_nobody_knows_is_not_compared(run: Run) -> None:
+    known, unknown = run([300.0, 400.0]), run([300.0], heard_gap_ms=None, reported_gap_ms=None)
+    assert set(gaps(known)) == {"clip 0", "clip 1"}
+    assert gaps(unknown) == {}

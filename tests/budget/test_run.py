@@ -13,6 +13,7 @@ from turngap.budget.errors import ConfigurationError
 from turngap.budget.ledger import Outcome, TurnLedger
 from turngap.budget.marks import Mark, Stage
 from turngap.budget.report.record import TurnRecord, reckon
+from turngap.budget.report.reported import reported
 from turngap.budget.report.run import SCHEMA, summarise, word_error_rate
 
 Record = Callable[..., TurnRecord]
@@ -143,3 +144,10 @@ def test_the_gap_that_decides_is_the_heard_one_where_there_is_one(record: Record
     assert record().decisive_gap_ms == 423.0
     assert record(heard_gap_ms=None).decisive_gap_ms == 413.0
     assert record(cut_in=True).decisive_gap_ms is None
+
+
+def test_a_turn_that_only_the_server_speaks_of_is_a_record_as_well() -> None:
+    record = reported({"turn": 3, "outcome": "answered", "reported_gap_ms": 400.0, "text": "yes"}, name="a call")
+    assert (record.name, record.turn, record.answered, record.heard_gap_ms) == ("a call", 3, True, None)
+    assert (record.reported_gap_ms, record.transcript) == (400.0, "yes")
+    assert not reported({"turn": 4, "outcome": "failed"}, name="a call").answered

@@ -111,6 +111,14 @@ def test_an_empty_run_has_a_table_too() -> None:
     assert "no turns · 0 turns · 0 answered" in text
 
 
+@pytest.mark.parametrize(
+    ("llm", "shown"), [({"simulated": "groq"}, True), ({"spec": "local"}, False), ("local", False)]
+)
+def test_a_simulated_tier_is_told(record: Record, llm: object, shown: bool) -> None:
+    text = plain(table(summarise([record()], budget=EXAMPLE, config={"llm": llm})))
+    assert ("SIMULATED: groq" in text) is shown
+
+
 def test_a_run_without_allowances_shows_a_dash(record: Record) -> None:
     run = summarise([record()], budget=EXAMPLE, config={})
     assert "1 turn · 1 answered" in plain(table({**run, "allowances_ms": {}}))

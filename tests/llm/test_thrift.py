@@ -73,3 +73,8 @@ def test_waiting_in_the_queue_costs_nothing() -> None:
     ]
     assert cost(Usage(prefilled_tokens=17, completion_tokens=3, spans=spans)) == (20, 50 * MS)
     assert cost(Usage()) == (0, 0)
+
+
+def test_what_another_machine_does_costs_no_core_of_ours() -> None:
+    spans = [Span(stage=Stage.PREFILL, start=0, end=50 * MS, what="network+server")]
+    assert cost(Usage(completion_tokens=3, spans=spans, elsewhere=True)) == (3, 0)

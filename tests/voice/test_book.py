@@ -31,3 +31,12 @@ def test_the_first_of_two_departures_counts() -> None:
     book.close(1, Outcome.FAILED)
     assert book.ledger.view(1).marks[Mark.SENT].at == 300 * MS
     assert book.report(DEFAULT)["reported_gap_ms"] is None, "what a failed turn took says nothing about the stages"
+
+
+def test_a_turn_that_was_written_begins_with_being_asked_for() -> None:
+    book = TurnBook(turn=1, onset=0)
+    book.take_asked(FIRST, "what time is it", at=50 * MS)
+    book.sent(FIRST, 300 * MS, span(299, 300))
+    book.close(1, Outcome.ANSWERED)
+    report = book.report(DEFAULT)
+    assert (report["text"], report["reported_gap_ms"]) == ("what time is it", 250.0)
