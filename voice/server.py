@@ -190,7 +190,8 @@ class Server:
         self._empty.clear()
         session: Session | None = None
         try:
-            await door.open()
+            async with asyncio.timeout(self._settings.idle):  # who says nothing at all keeps nobody else out
+                await door.open()
             kept, keeping = self._keep(door, number)
             session = Session(kept, self._engine.parts(), self._engine.manner(), self._clock, keeping=keeping)
             self._sessions_running.add(session)
@@ -201,6 +202,8 @@ class Server:
                 await connection.close(1001, "the server is going down")
         except* ClientGone:
             pass
+        except* TimeoutError:
+            await connection.close(1001, "nothing was said for too long")
         except* StageError as failed:
             logger.exception("a stage failed outside of any turn")
             await connection.close(1011, str(failed.exceptions[0])[:120])

@@ -167,6 +167,16 @@ def test_more_conversations_than_allowed_are_told_so() -> None:
     serve(test, max_sessions=1)
 
 
+def test_who_never_says_a_word_gives_the_seat_back() -> None:
+    async def test(url: str) -> None:
+        async with connect(url) as mute:
+            assert await listen_to_the_end(mute) == 1001
+        async with connect(url) as other:
+            await a_turn_works(other)
+
+    serve(test, max_sessions=1, idle=1.0)
+
+
 def health(url: str, path: str = "/healthz") -> Any:
     address = url.replace("ws://", "http://").replace("/v1/pcm", path)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -1,51 +1,25 @@
 """A door at which an echo canceller listens: it is told of everything that the client will play."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from turngap.budget.clock import Clock
 from turngap.voice.audio.echo import EchoCanceller
-from turngap.voice.protocols.door import Door, News, Packet, Wish
+from turngap.voice.protocols.door import Door
+from turngap.voice.protocols.passing import PassingDoor
 
 
-class OverheardDoor:
-    """Passes everything on to ``door``."""
-
+class OverheardDoor(PassingDoor):
     def __init__(self, door: Door, echo: EchoCanceller, clock: Clock) -> None:
-        self._door = door
+        super().__init__(door)
         self._echo = echo
         self._clock = clock
-
-    @property
-    def rate_hz(self) -> int:
-        return self._door.rate_hz
-
-    async def packet(self) -> Packet | Wish | None:
-        return await self._door.packet()
 
     async def audio(self, samples: NDArray[np.float32]) -> None:
         # Before it is sent, for sending may wait, and no echo may come before its cause.
         self._echo.played(samples, self._clock())
-        await self._door.audio(samples)
+        await super().audio(samples)
 
     async def clear(self) -> None:
-        await self._door.clear()
+        await super().clear()
         self._echo.cleared(self._clock())
-
-    async def transcript(self, role: str, text: str) -> None:
-        await self._door.transcript(role, text)
-
-    async def hypothesis(self, turn: int, stable: str, unstable: str) -> None:
-        await self._door.hypothesis(turn, stable, unstable)
-
-    async def turn(self, report: Mapping[str, Any]) -> None:
-        await self._door.turn(report)
-
-    async def tell(self, news: News) -> None:
-        await self._door.tell(news)
-
-    async def error(self, code: str, message: str, remedy: str) -> None:
-        await self._door.error(code, message, remedy)

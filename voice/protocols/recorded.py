@@ -1,8 +1,8 @@
 """A door beside which a tape runs: both sides of a turn, on one clock, for whoever asked that audio be kept."""
 
 import io
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 import numpy as np
 import soundfile
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from turngap.budget.clock import SECOND, Clock
 from turngap.budget.store.changes import Audio
-from turngap.voice.protocols.door import Door, News, Packet, Wish
+from turngap.voice.protocols.door import Door, Packet, Wish
+from turngap.voice.protocols.passing import PassingDoor
 
 LONGEST_S: Final = 60
 """Of silence and speech before the end of a turn, at most."""
@@ -19,21 +20,17 @@ Piece = tuple[int, NDArray[np.float32]]
 """Where in the recording it begins, in samples, and what is heard."""
 
 
-class RecordedDoor:
+class RecordedDoor(PassingDoor):
     """Passes everything on to ``door``, and remembers what was heard since :meth:`take` was called."""
 
     def __init__(self, door: Door, clock: Clock) -> None:
-        self._door = door
+        super().__init__(door)
         self._clock = clock
         self._epoch = clock()
         self._user: list[Piece] = []
         self._agent: list[Piece] = []
         self._said_until = 0
         self._heard_until = 0
-
-    @property
-    def rate_hz(self) -> int:
-        return self._door.rate_hz
 
     def take(self) -> Callable[[], Audio | None]:
         """What was heard so far, to be made a file of by another thread; a new recording begins."""
@@ -42,7 +39,7 @@ class RecordedDoor:
         return lambda: tape(user, agent, rate_hz)
 
     async def packet(self) -> Packet | Wish | None:
-        packet = await self._door.packet()
+        packet = await super().packet()
         if isinstance(packet, Packet):
             # A packet has been spoken before it comes, and none overlaps the one before it.
             start = max(self._heard_until, self._position() - len(packet.samples))
@@ -55,28 +52,13 @@ class RecordedDoor:
         start = max(self._said_until, self._position())
         self._said_until = start + len(samples)
         self._agent.append((start, samples))
-        await self._door.audio(samples)
+        await super().audio(samples)
 
     async def clear(self) -> None:
         now = self._position()
         self._agent = [(at, samples[: now - at]) for at, samples in self._agent if at < now]
         self._said_until = min(self._said_until, now)
-        await self._door.clear()
-
-    async def transcript(self, role: str, text: str) -> None:
-        await self._door.transcript(role, text)
-
-    async def hypothesis(self, turn: int, stable: str, unstable: str) -> None:
-        await self._door.hypothesis(turn, stable, unstable)
-
-    async def turn(self, report: Mapping[str, Any]) -> None:
-        await self._door.turn(report)
-
-    async def tell(self, news: News) -> None:
-        await self._door.tell(news)
-
-    async def error(self, code: str, message: str, remedy: str) -> None:
-        await self._door.error(code, message, remedy)
+        await super().clear()
 
     def _position(self) -> int:
         return (self._clock() - self._epoch) * self.rate_hz // SECOND
